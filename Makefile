@@ -1,0 +1,35 @@
+# Two commands do all the set-up: `make demo` and `make test`. Both create .venv themselves and run again quickly.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+READY   = $(VENV)/.ready
+
+.PHONY: demo test bench lint format fuzz clean
+
+demo: $(READY)            ## our three losses against scikit-learn on data that ships with it
+	$(BIN)/suffice demo
+
+test: $(READY) lint       ## everything: lint, types, properties, oracles, doctests
+	$(BIN)/python -m pytest -n 2
+
+bench: $(READY)           ## us and the peers in one run: make bench, or make bench NAME=text
+	$(BIN)/python -m benchmarks $(NAME)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(READY): pyproject.toml constraints.txt
+	@echo "creating $(VENV) (once; a minute or two)"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[dev]" --progress-bar on -q
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist
