@@ -1,0 +1,63 @@
+"""Tables and figures of the papers, rerun: `suffice reproduce NAME`.
+
+One file a table or figure, in a folder named after the author and year. Each has a function `run(options) -> Report`; this
+module is the list of them. A module is imported only when its experiment runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line passes to every experiment."""
+
+    quick: bool = False  # a run of seconds, for tests
+    seeds: int | None = None  # None: as many as the experiment needs
+    minutes: float | None = None  # a budget for long training; None: the experiment's own
+    folder: Path = Path("out")  # where pictures go
+    say: Callable[[str], None] = print  # progress
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of the paper beside ours (mean and spread over `n_seeds`)."""
+
+    name: str
+    paper: float | None
+    ours: float
+    std: float | None = None
+    n_seeds: int = 1
+
+    def as_json(self) -> dict:
+        return asdict(self)
+
+
+@dataclass
+class Report:
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what the reader must know: definitions, substitutions, data missing
+    pictures: list[Path] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    title: str
+    minutes: float  # expected, on two cores
+    module: str  # below suffice.experiments; its `run(options)` returns a Report
+
+    def run(self, options: Options) -> Report:
+        return import_module(f"{__name__}.{self.module}").run(options)
+
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in [
+        Experiment("masegosa2014-toy", "Section 4.1, Figure 1: three losses on the toy data", 1, "masegosa2014.toy"),
+    ]
+}
