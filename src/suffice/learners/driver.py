@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.measure import FIELDS, measure_rows
 from ..losses import Loss
 from ..models.base import Model
 
@@ -43,8 +44,6 @@ class Problem:
 
         The gap bounds F - min F where F is convex: without latent variables and with block weights equal to the outcomes' masses.
         """
-        from ..kernels.measure import FIELDS, measure_rows
-
         rows = np.zeros((0, self.model.n_outcomes)) if multipliers is None else multipliers
         sums = measure_rows(self.scores(moments), self.y, self.weights, rows, self.loss.code, self.loss.margin)
         total = dict(zip(FIELDS, map(float, sums), strict=True))
