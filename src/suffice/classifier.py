@@ -103,11 +103,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self.class_count_ = statistics.mass
         if not loss.is_discriminative or model.n_outcomes == 1 or self.algorithm == "paper":
             return problem, *self._train_likelihood(problem, statistics, generator)
-        kind = "blended" if model.table_prior else "uniform"
-        row = mean_squared_row(problem.X, problem.weights) if kind == "uniform" else 1.0
+        row = 1.0 if model.table_prior else mean_squared_row(problem.X, problem.weights)
 
         def prior_of(model, statistics, setting):
-            return priors.as_record(kind, model, statistics, setting, row)
+            if model.table_prior:
+                return priors.blended(model, statistics, setting)
+            return priors.uniform(model, statistics, setting, row)
 
         learner = self._learner(problem)
         choice = self._choose(problem, plain, learner, prior_of, generator)
@@ -119,7 +120,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             prior = prior_of(model, statistics, choice.setting)
         problem = replace(problem, prior=prior)
         warm = self._warm_multipliers(problem)
-        start = self.moments_ if warm is not None else self._start(model, statistics)
+        start = self.moments_ if warm is not None else priors.interior(model, statistics)
         fit = run(
             learner, problem, start, generator,
             max_epochs=self.max_epochs, tol=self.tol, multipliers=warm, report=self._reporter(),
@@ -130,7 +131,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         plain = self._plain(plain)
         self._statistics = statistics = plain.model.statistics(plain.X, plain.y, plain.weights)
         plain = replace(plain, prior=statistics * 0.0)
-        start = self._start(plain.model, statistics)
+        start = priors.interior(plain.model, statistics)
         fit = Fit(start, plain.measure(start), converged=True, stopped=f"maximum likelihood was kept: {choice.reason}")
         record_history(fit)
         return plain, fit, choice
@@ -143,7 +144,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         problem = replace(problem, prior=prior)
         if self.algorithm == "paper":
             fit = run(
-                Paper(step_size_of(self.step_size)), problem, self._start(model, statistics), generator,
+                Paper(step_size_of(self.step_size)), problem, priors.interior(model, statistics), generator,
                 max_epochs=self.max_epochs, tol=self.tol, report=self._reporter(), keep_best=False,
             )  # fmt: skip
             return fit, choice
@@ -162,7 +163,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             return Choice(None, reason=f"prior={self.prior!r} was given")
         words = not problem.model.table_prior
         selection = Selection(
-            problem, self._plain(plain, keep=False), prior_of, self._start, learner, generator,
+            problem, self._plain(plain, keep=False), prior_of, learner, generator,
             calibrate=words or problem.loss.name == "hinge",
         )  # fmt: skip
         if words:
@@ -171,10 +172,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                 priors.WORD_STRENGTHS[name], priors.WORD_TILTS[name], extend=3.0, step=priors.WORD_TILTS[name][0]
             )
         n = min(float(problem.weights.sum()), 20_000.0)
-        return selection.choose(priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS)
-
-    def _start(self, model, statistics):
-        return priors.interior(model, statistics)
+        return selection.choose(priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS, extend=3.0)
 
     def _given_prior(self, model, statistics, *, discriminative: bool):
         """Pseudo-counts as asked for; the outcomes get them too under a discriminative loss, which needs them."""
@@ -277,7 +275,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         if not problem.loss.is_discriminative:
             moments = statistics + self._given_prior(model, statistics, discriminative=False)
             return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
-        moments = self._start(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
+        moments = priors.interior(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
         seen = float(statistics.mass.sum())
         if not model.table_prior:
             prior = priors.uniform(model, statistics, priors.Setting(0.03), mean_squared_row(problem.X, problem.weights))

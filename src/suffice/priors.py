@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -31,12 +30,10 @@ class Setting:
     second: float = 0.0  # tables: share of the maximum-likelihood moments; words: tilt towards naive Bayes
 
 
-def interior(model: Model, statistics, amount: float | None = None):
+def interior(model: Model, statistics):
     """Maximum likelihood with just enough pseudo-counts to lie inside the domain; masses add up to one."""
     K = model.n_outcomes
-    if amount is None:
-        amount = model.default_pseudo_counts
-    smooth = statistics + model.pseudo_counts(statistics, amount)
+    smooth = statistics + model.pseudo_counts(statistics, model.default_pseudo_counts)
     mass = (statistics.mass + 1.0 / K) / (statistics.mass.sum() + 1.0)
     if not model.table_prior:
         return replace(smooth * (1.0 / statistics.mass.sum()), mass=mass)
@@ -105,17 +102,13 @@ def search(
 
 
 def table_strengths(n_rows: float, n_outcomes: int) -> list[float]:
-    """From 3 % of the rows down by threes to a fraction of a pseudo-example for each outcome."""
-    strongest, weakest = max(0.03 * n_rows, 1.0 * n_outcomes), max(0.2 * n_outcomes, 1e-4 * n_rows)
+    """From a tenth of the rows down by threes to a fraction of a pseudo-example for each outcome."""
+    strongest, weakest = max(0.1 * n_rows, 3.0 * n_outcomes), max(0.2 * n_outcomes, 1e-4 * n_rows)
     count = max(2, int(np.ceil(np.log(strongest / weakest) / np.log(3.0))) + 1)
     return [float(value) for value in strongest * 3.0 ** -np.arange(count)]
 
 
-TABLE_SECONDS = [0.03, 0.1]
+TABLE_SECONDS = [0.03, 0.1, 0.3, 1.0]
 WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [10.0, 3.0, 1.0, 0.3, 0.1]}
 WORD_TILTS = {"ncll": [0.1, 0.2, 0.3], "hinge": [0.02, 0.04, 0.06]}
 
-
-def as_record(kind: Any, model: Model, statistics, setting: Setting, squared_row: float):
-    """The prior of `kind` ("blended" or "uniform") at a setting."""
-    return uniform(model, statistics, setting, squared_row) if kind == "uniform" else blended(model, statistics, setting)

@@ -16,8 +16,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from .learners.driver import Problem, run
-from .priors import Setting, search
+from .priors import Setting, interior, search
 
+EVIDENCE = 2.0  # standard errors by which training must beat maximum likelihood: the best of several settings always looks good
 CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
 MAX_ROWS = 20_000  # the choice is made on at most so many rows
 
@@ -32,12 +33,14 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """How settings are compared. `prior_of` and `start_of` build records from the statistics of a fold's training part."""
+    """How settings are compared.
+
+    `prior_of(model, statistics, setting)` builds a prior from the statistics of a fold's training part.
+    """
 
     problem: Problem
     reference: Problem  # the plain model to beat: the same rows, perhaps in other units
     prior_of: Callable[[Any, Any, Setting], Any]
-    start_of: Callable[[Any, Any], Any]
     learner: Any
     generator: np.random.Generator
     calibrate: bool
@@ -54,7 +57,7 @@ class Selection:
         self._folds[:] = self._make_folds(labelled)
         held_out = np.concatenate([fold.held_out for fold in self._folds])
         y, weights = problem.y[held_out], problem.weights[held_out] / problem.weights[held_out].sum()
-        baseline = np.concatenate([fold.start_scores for fold in self._folds])
+        baseline = np.concatenate([fold.plain_scores for fold in self._folds])
         temperatures: dict[Setting, float] = {}
         losses: dict[Setting, tuple[np.ndarray, float]] = {}
 
@@ -70,7 +73,7 @@ class Selection:
         gain = clipped_losses(baseline, y) - rows
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
-        if mean <= spread:
+        if mean <= EVIDENCE * spread:
             return Choice(None, score=score, reason=f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood")
         start_accuracy = float(weights @ (baseline.argmax(axis=1) == y))
         slack = np.sqrt(max(accuracy * (1 - accuracy), 1e-4) / len(y))
@@ -91,15 +94,15 @@ class Selection:
             train = np.sort(np.concatenate([dealt[part != held], unlabelled]))
             sub = replace(problem, X=problem.X[train], y=problem.y[train], weights=problem.weights[train])
             statistics = problem.model.statistics(sub.X, sub.y, sub.weights)
-            start = self.start_of(problem.model, statistics)
             held_out = np.sort(dealt[part == held])
-            folds.append(Fold(sub, statistics, start, held_out, self._reference_scores(train, held_out)))
+            start = interior(problem.model, statistics)
+            folds.append(Fold(sub, statistics, start, held_out, self._plain_scores(train, held_out)))
         return folds
 
-    def _reference_scores(self, train: np.ndarray, held_out: np.ndarray) -> np.ndarray:
+    def _plain_scores(self, train: np.ndarray, held_out: np.ndarray) -> np.ndarray:
         model, X = self.reference.model, self.reference.X
         statistics = model.statistics(X[train], self.problem.y[train], self.problem.weights[train])
-        return model.scores(self.start_of(model, statistics), X[held_out])
+        return model.scores(interior(model, statistics), X[held_out])
 
     def _held_out_scores(self, fold: Fold, setting: Setting) -> np.ndarray:
         model = self.problem.model
@@ -118,7 +121,7 @@ class Fold:
     statistics: Any
     start: Any
     held_out: np.ndarray
-    start_scores: np.ndarray
+    plain_scores: np.ndarray  # of the reference on the held-out rows
     multipliers: np.ndarray | None = None
 
 

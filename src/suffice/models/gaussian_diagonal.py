@@ -163,6 +163,10 @@ class GaussianDiagonal(Model):
         new_variance = np.maximum(new_variance, KEEP * variance)
         return from_parameters(mass, weight, new_mean, new_variance), shortened + int((step < rate).sum())
 
+    @property
+    def default_pseudo_counts(self) -> float:
+        return 3.0
+
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """`amount` examples at each outcome's own mean with the pooled within-outcome variance."""
         mean, _ = mean_and_variance(statistics)
