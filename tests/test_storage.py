@@ -1,5 +1,6 @@
 """Save and load: what is written comes back; what was damaged or made by an enemy is refused with a clear error."""
 
+import contextlib
 import io
 import json
 import os
@@ -214,7 +215,7 @@ def altered(change=lambda head, members: None, **options) -> io.BytesIO:
 def test_truncated_anywhere_is_refused(tmp_path):
     content = written()
     for length in [*range(0, len(content), 7), len(content) - 1]:
-        with pytest.raises(ArchiveError, match="truncated|empty|not a zip"):
+        with pytest.raises(ArchiveError, match=r"truncated|empty|not a zip"):
             load(io.BytesIO(content[:length]))
 
 
@@ -238,10 +239,8 @@ def test_random_damage_never_raises_anything_else(data):
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(content)))
         content[start : start + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
-    try:
+    with contextlib.suppress(ArchiveError):
         assert same(load(io.BytesIO(bytes(content))), fitted())
-    except ArchiveError:
-        pass
 
 
 def test_rezipped_with_deflate_still_loads():
