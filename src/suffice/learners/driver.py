@@ -1,0 +1,166 @@
+"""One driver for every learner: what is minimised, how a pass is judged, when to stop, what is kept.
+
+Every fit minimises, over the natural parameters,
+
+    F(theta) = sum_i weight_i loss_i(theta) + strength [A(theta) - <theta, mu0>]
+
+where the second term is minus the log-likelihood of the prior's pseudo-statistics (a record in the shape of the moments). A learner
+is a frozen record of options with `init(problem, start, generator) -> State` and `step(problem, state) -> State`; the state carries
+`moments`. After each pass the driver measures F on all rows and keeps the best state, so the objective it reports never rises and
+an interruption loses nothing.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..losses import Loss, best_rivals
+from ..models.base import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is minimised."""
+
+    model: Model
+    X: Any
+    y: np.ndarray  # outcomes; -1 where there is no label
+    weights: np.ndarray
+    loss: Loss
+    prior: Any  # moments: pseudo-statistics
+
+    def scores(self, moments) -> np.ndarray:
+        return self.model.scores(moments, self.X)
+
+    def measure(self, moments, multipliers: np.ndarray | None = None) -> Measure:
+        scores = self.scores(moments)
+        values = self.loss.values(scores, self.y)
+        objective = float(self.weights @ values) - self.model.log_likelihood(self.prior, moments)
+        labelled = np.flatnonzero((self.y >= 0) & (self.weights > 0))
+        total = max(float(self.weights[labelled].sum()), 1e-300)
+        z, y, w = scores[labelled], self.y[labelled], self.weights[labelled] / total
+        own, norm = z[np.arange(len(y)), y], logsumexp(z, axis=1)
+        hinge = np.maximum(0.0, self.loss.margin - own + best_rivals(z, y)[1]) if z.shape[1] > 1 else np.zeros(len(y))
+        return Measure(
+            objective=objective,
+            loss=float(self.weights @ values) / max(float(self.weights.sum()), 1e-300),
+            nll=-float(w @ own),
+            ncll=float(w @ (norm - own)),
+            hinge=float(w @ hinge),
+            accuracy=float(w @ (z.argmax(axis=1) == y)),
+            gap=self._gap(scores, multipliers) if multipliers is not None and self.loss.is_discriminative else np.inf,
+        )
+
+    def _gap(self, scores: np.ndarray, multipliers: np.ndarray) -> float:
+        """The duality gap, summed over rows: KL(onehot - r || p) for ncll, h+ - <b, h> for the hinge.
+
+        It bounds F - min F where F is convex: without latent variables and with block weights equal to the outcomes' masses.
+        """
+        labelled = np.flatnonzero((self.y >= 0) & (self.weights > 0))
+        z, y, r, rows = scores[labelled], self.y[labelled], multipliers[labelled], np.arange(len(labelled))
+        if self.loss.name == "ncll":
+            log_posterior = z - logsumexp(z, axis=1, keepdims=True)
+            share = -r
+            share[rows, y] += 1.0
+            share = np.maximum(share, 0.0)
+            logs = np.log(np.where(share > 0, share, 1.0))
+            gaps = (share * (logs - log_posterior)).sum(axis=1)
+        else:
+            violation = self.loss.margin - z[rows, y][:, None] + z
+            violation[rows, y] = 0.0
+            used = -r
+            used[rows, y] = 0.0
+            gaps = np.maximum(violation.max(axis=1), 0.0) - (used * violation).sum(axis=1)
+        return float(self.weights[labelled] @ np.maximum(gaps, 0.0))
+
+
+@dataclass(frozen=True)
+class Measure:
+    objective: float
+    loss: float
+    nll: float
+    ncll: float
+    hinge: float
+    accuracy: float
+    gap: float
+
+
+@dataclass
+class Fit:
+    """What a run gives back. `stopped` is a sentence."""
+
+    moments: Any
+    measure: Measure
+    history: dict[str, list] = field(default_factory=dict)
+    n_iter: int = 0
+    converged: bool = False
+    stopped: str = ""
+    multipliers: np.ndarray | None = None
+
+
+def run(
+    learner,
+    problem: Problem,
+    start,
+    generator: np.random.Generator,
+    *,
+    max_epochs: int = 100,
+    tol: float = 1e-3,
+    multipliers: np.ndarray | None = None,
+    report: Callable[[int, dict], None] | None = None,
+) -> Fit:
+    """Passes until the gap (or, where there is none, the decrease of F over two passes) is below `tol`."""
+    best = Fit(start, problem.measure(start))
+    began = time.perf_counter()
+    state = None
+    try:
+        state = learner.init(problem, start, generator, multipliers)
+        quiet = 0
+        for epoch in range(1, max_epochs + 1):
+            state = learner.step(problem, state)
+            measure = state.measure
+            previous = best.measure.objective
+            if measure.objective <= previous or (epoch == 1 and not np.isfinite(previous)):
+                best.moments, best.measure = state.moments, measure
+            line = {
+                "objective": best.measure.objective,
+                "nll": best.measure.nll,
+                "ncll": best.measure.ncll,
+                "hinge": best.measure.hinge,
+                "accuracy": best.measure.accuracy,
+                "gap": measure.gap,
+                "shortened": state.n_shortened,
+                "seconds": time.perf_counter() - began,
+            }
+            for name, value in line.items():
+                best.history.setdefault(name, []).append(value)
+            best.n_iter = epoch
+            if report is not None:
+                report(epoch, line)
+            scale = float(problem.weights.sum()) * max(0.1, abs(measure.loss))
+            if measure.gap <= tol * scale:
+                best.moments, best.measure = (state.moments, measure) if measure.objective <= previous else (best.moments, best.measure)
+                best.converged, best.stopped = True, f"the duality gap fell below tol={tol:g}"
+                break
+            if not np.isfinite(measure.gap):
+                quiet = quiet + 1 if previous - best.measure.objective <= 0.1 * tol * scale else 0
+                if quiet >= 2 and not state.is_searching:
+                    best.converged, best.stopped = True, f"two passes lowered the objective by less than tol={tol:g}"
+                    break
+            if state.is_done:
+                best.converged, best.stopped = True, "no step lowers the objective any more"
+                break
+        else:
+            best.stopped = f"max_epochs={max_epochs} passes were made"
+    except KeyboardInterrupt:
+        best.stopped = "interrupted; the best state so far was kept"
+        warnings.warn(f"training was {best.stopped}", stacklevel=2)
+    best.multipliers = getattr(state, "multipliers", None)
+    return best

@@ -1,0 +1,79 @@
+"""Incremental EM: keeps every row's weights r and replaces its contribution to the moments, one row at a time.
+
+For finite data and every loss; the default. No step size: each row's step is an exact one-dimensional search, and the duality gap
+says how far the optimum is. With posteriors as weights it is Neal and Hinton's incremental EM (1998); for the conditional
+likelihood and the hinge it is dual coordinate ascent on the entropy of the moments. Memory: one number a row and outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..models.base import loops
+from .driver import Measure, Problem
+
+
+@dataclass
+class State:
+    moments: Any
+    multipliers: np.ndarray
+    generator: np.random.Generator
+    measure: Measure | None = None
+    n_shortened: int = 0
+    is_done: bool = False
+    is_searching: bool = False
+
+
+@dataclass(frozen=True)
+class Incremental:
+    tolerance: float = 1e-3  # rows whose weights would change by less are passed over
+
+    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+        model, y = problem.model, problem.y
+        if multipliers is None:
+            multipliers = np.zeros((len(y), model.n_outcomes))
+            unlabelled = y < 0
+            if unlabelled.any():
+                multipliers[unlabelled] = _posterior(model.scores(start, problem.X[unlabelled]))
+            if not problem.loss.is_discriminative:
+                multipliers[~unlabelled, y[~unlabelled]] = 1.0
+        moments = self._moments(problem, multipliers)
+        while not model.in_domain(moments):  # a warm start from another prior may ask for too much
+            multipliers = np.where((y < 0)[:, None], multipliers, 0.8 * multipliers)
+            if np.abs(multipliers[y >= 0]).max(initial=0.0) < 1e-6:
+                multipliers[y >= 0] = 0.0
+            moments = self._moments(problem, multipliers)
+            if not multipliers[y >= 0].any() and not model.in_domain(moments):
+                raise ValueError("the prior lies outside the domain of the model: give every outcome and column a positive prior")
+        return State(moments, multipliers.copy(), generator)
+
+    def step(self, problem: Problem, state: State) -> State:
+        model = problem.model
+        rows, layout = model.rows_of(problem.X)
+        arrays = model.state_of(state.moments)
+        order = state.generator.permutation(len(problem.y))
+        before = state.multipliers.copy()
+        n_moved, n_shortened = loops(model.family, layout)["epoch"](
+            rows, problem.y, problem.weights, order, state.multipliers, arrays,
+            problem.loss.code, problem.loss.margin, self.tolerance,
+        )  # fmt: skip
+        moments = model.moments_of_state(arrays)
+        if not model.in_domain(moments):  # rounding: rebuild from the weights themselves, or go back
+            moments = self._moments(problem, state.multipliers)
+            if not model.in_domain(moments):
+                state.multipliers[:] = before
+                moments = self._moments(problem, before)
+        measure = problem.measure(moments, state.multipliers)
+        return State(moments, state.multipliers, state.generator, measure, n_shortened, n_moved == 0)
+
+    def _moments(self, problem: Problem, multipliers: np.ndarray):
+        weighted = problem.weights[:, None] * multipliers
+        return problem.prior + problem.model.expected_statistics(problem.X, weighted)
+
+
+def _posterior(scores: np.ndarray) -> np.ndarray:
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return shifted / shifted.sum(axis=1, keepdims=True)

@@ -1,0 +1,127 @@
+r"""Counts of words, drawn independently given the outcome (sparse rows).
+
+    log p(x, k) = log pi_k + sum_w x_w log q_kw  (+ the multinomial coefficient)
+
+    statistics   1,  x
+    moments      mass[k],  count[w, k]
+    natural      constant[k],  logit[w, k] = log q
+
+Given its length a row is `length` draws, so a block's own weight is the sum of its counts and not the mass of its outcome. The
+normaliser of q takes part once for every word: scores are log pi_k + sum_w x_w log count_wk - |x| log sum_w count_wk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln, logsumexp
+
+from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass
+from .records import Record
+from .rows import label_masses
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Record):
+    mass: np.ndarray
+    count: np.ndarray
+
+    @property
+    def weight(self) -> np.ndarray:
+        return self.count.sum(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Natural(Record):
+    constant: np.ndarray
+    logit: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Multinomial(Model):
+    length: float = 1.0  # mean length of a row: what one example adds to a block's weight
+
+    family = "multinomial"
+    table_prior = False
+
+    @classmethod
+    def for_data(cls, X, n_outcomes: int) -> Multinomial:
+        return cls(n_outcomes, X.shape[1], max(float(X.sum()) / max(X.shape[0], 1), 1e-12))
+
+    def rows_of(self, X):
+        return (X.indptr, X.indices, X.data), "pairs"
+
+    def statistics(self, X, y, weights) -> Moments:
+        labelled = np.flatnonzero(y >= 0)
+        shape = (len(y), self.n_outcomes)
+        labels = sparse.csr_matrix((weights[labelled], (labelled, y[labelled])), shape=shape)
+        count = np.asarray((X.T @ labels).todense())
+        return Moments(label_masses(y, weights, self.n_outcomes), count)
+
+    def expected_statistics(self, X, responsibilities) -> Moments:
+        return Moments(responsibilities.sum(axis=0), np.asarray(X.T @ responsibilities))
+
+    def natural_of(self, moments: Moments) -> Natural:
+        return Natural(log_masses(moments), np.log(moments.count) - np.log(moments.weight))
+
+    def log_partitions(self, natural: Natural) -> np.ndarray:
+        return self.length * logsumexp(natural.logit, axis=0)
+
+    def moments_of(self, natural: Natural, total: float = 1.0) -> Moments:
+        mass = total * np.exp(natural.constant + self.log_partitions(natural) - self.log_partition(natural))
+        return Moments(mass, mass * self.length * np.exp(natural.logit - logsumexp(natural.logit, axis=0)))
+
+    def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
+        seen = statistics.count != 0
+        logs = (np.log(moments.count) - np.log(moments.weight))[seen]
+        return expected_log_mass(statistics, moments) + float(statistics.count[seen] @ logs)
+
+    def log_joint(self, moments: Moments, X) -> np.ndarray:
+        return log_masses(moments) + X @ (np.log(moments.count) - np.log(moments.weight))
+
+    def log_base_measure(self, X) -> np.ndarray:
+        terms = X.copy()
+        terms.data = gammaln(X.data + 1)
+        return gammaln(np.asarray(X.sum(axis=1)).ravel() + 1) - np.asarray(terms.sum(axis=1)).ravel()
+
+    def in_domain(self, moments: Moments) -> bool:
+        return moments.is_finite() and bool((moments.mass > 0).all() and (moments.count > 0).all())
+
+    def filled(self, moments: Moments, mass, weight) -> Moments:
+        return Moments(mass, weight * (moments.count / moments.weight))
+
+    def spread(self, mass) -> np.ndarray:
+        """A block counts words and not examples: the masses of the outcomes say nothing about its weight."""
+        return np.zeros(self.n_outcomes)
+
+    def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
+        count = moments.count + rate * direction.count
+        least = KEEP * moments.count
+        n_shortened = int((count < least).sum())
+        mass, shortened = moved_mass(moments.mass, direction.mass, rate)
+        count = np.maximum(count, least)
+        return Moments(mass, count * (mass * self.length / count.sum(axis=0))), shortened + n_shortened
+
+    def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
+        """`amount` of every word."""
+        return Moments(np.zeros(self.n_outcomes), np.full_like(statistics.count, float(amount)))
+
+    def pooled(self, statistics: Moments) -> Moments:
+        share = statistics.mass / statistics.mass.sum()
+        return Moments(statistics.mass, statistics.count.sum(axis=1, keepdims=True) * share)
+
+    def state_of(self, moments: Moments) -> tuple:
+        weight, total = moments.weight, np.array([moments.mass.sum()])
+        count = np.ascontiguousarray(moments.count.copy())
+        return moments.mass.copy(), total, count, weight, np.log(count), np.log(weight), np.log(moments.mass)
+
+    def moments_of_state(self, state: tuple) -> Moments:
+        return Moments(state[0].copy(), state[2].copy())
+
+    def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
+        """Rows of Poisson length around the training rows' mean."""
+        q = (moments.count / moments.weight).T
+        lengths = generator.poisson(self.length, len(outcomes))
+        return np.array([generator.multinomial(n, q[k]) for n, k in zip(lengths, outcomes, strict=True)], dtype=float)

@@ -1,0 +1,38 @@
+"""Walking over a matrix of rows in pieces that stay in cache, dense or sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+CHUNK = 4096
+
+
+def chunks(X) -> Iterator[slice]:
+    return (slice(start, min(start + CHUNK, X.shape[0])) for start in range(0, X.shape[0], CHUNK))
+
+
+def dense(X) -> np.ndarray:
+    return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+def column_means(X) -> np.ndarray:
+    """Means of the observed cells; 0 in a column that has none."""
+    totals, counts = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for rows in chunks(X):
+        part = dense(X[rows])
+        sums = part.sum(axis=0)
+        if np.isnan(sums).any():
+            seen = ~np.isnan(part)
+            counts += seen.sum(axis=0)
+            totals += part.sum(axis=0, where=seen)
+        else:
+            counts += len(part)
+            totals += sums
+    return totals / np.maximum(counts, 1)
+
+
+def label_masses(y: np.ndarray, weights: np.ndarray, n_outcomes: int) -> np.ndarray:
+    labelled = y >= 0
+    return np.bincount(y[labelled], weights[labelled], minlength=n_outcomes).astype(float)
