@@ -198,8 +198,11 @@ def test_bad_svmlight_names_the_line(tmp_path):
     with pytest.raises(DataError, match=r"line 2.*2:x"):
         whole(path)
     path.write_text("1 1:2 3:4\n1 9:1\n")
-    with pytest.raises(DataError, match=r"line 2.*n_features"):
-        whole(path, n_features=3)
+    assert whole(path, n_features=3)[0].toarray().tolist() == [[2, 0, 4], [0, 0, 0]]
+    path.write_text("1 0:2 3:4\n")
+    with pytest.raises(DataError, match=r"line 1.*indices from 1"):
+        whole(path, zero_based=False)
+    path.write_text("1 1:2 3:4\n1 9:1\n")
     assert whole(path)[0].shape == (2, 9)
 
 

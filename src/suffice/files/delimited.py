@@ -36,7 +36,7 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
         )
 
     try:
-        kinds = dict(options.kinds)
+        kinds = columns.set_kinds(options)
         if undecided := [name for name in columns.features if name not in kinds]:
             sample = next(parse({}))
             kinds |= {name: _kind_of(sample[name].dtype) for name in undecided}
@@ -57,7 +57,7 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
                 else:
                     X[name] = dictionaries[name].encode(*_coded(chunk[name]))
             y = None if columns.target is None else labels_of(*_coded(chunk[columns.target]), options.missing)
-            yield Table(pd.DataFrame(X, copy=False), y, columns.features, kinds, first_row)
+            yield Table(pd.DataFrame(X, copy=False), y, columns.features, kinds, first_row, columns.target)
             first_row += len(chunk)
         if first_row == 0:
             raise DataError(f"{source.name} has no rows")

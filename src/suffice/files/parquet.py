@@ -27,7 +27,8 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
             parquet = pq.ParquetFile(file)
             schema = parquet.schema_arrow
             columns = Columns.chosen(schema.names, options, source.name)
-            kinds = {name: options.kinds.get(name) or _kind_of(schema.field(name).type) for name in columns.features}
+            chosen = columns.set_kinds(options)
+            kinds = {name: chosen.get(name) or _kind_of(schema.field(name).type) for name in columns.features}
             dictionaries = {
                 name: Dictionary(name, source.name, options.categories.get(name, ()), options.missing)
                 for name in columns.features
@@ -47,7 +48,7 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
                     if columns.target is None
                     else labels_of(*_coded(batch.column(columns.target)), options.missing)
                 )
-                yield Table(pd.DataFrame(X, copy=False), y, columns.features, kinds, first_row)
+                yield Table(pd.DataFrame(X, copy=False), y, columns.features, kinds, first_row, columns.target)
                 first_row += batch.num_rows
                 source.seen = (source.size or 0) * first_row // parquet.metadata.num_rows
         except (pa.ArrowException, OSError) as error:

@@ -36,7 +36,7 @@ def read(
     *,
     chunk_rows: int = 1 << 16,
     format: str | None = None,
-    kinds: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | str | None = None,
     categories: Mapping[str, Sequence[str]] | None = None,
     columns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
@@ -55,14 +55,16 @@ def read(
     target : the label's column, by name or position (-1: the last); svmlight and text hold the label first
     chunk_rows : rows of a chunk
     format : one of `FORMATS`; by default from the name, else from the content
-    kinds : {column: "numeric" or "categorical"}; others are decided on the first chunk and kept
+    kinds : {column: "numeric" or "categorical"}, or one of the two for all columns; by default decided on the first
+        chunk and kept
     categories : {column: its categories}, as a model knows them; new ones get codes after these
     columns : the features to read; by default all but the target
     ignore : columns to leave out
     header : whether the first line names the columns; by default, if no cell of it is a number, missing, or repeated
     delimiter : of CSV; by default the more frequent of "," and ";" in the first line
     missing : cells that hold no value
-    n_features, zero_based : of svmlight; by default found by a first pass over the file (a pipe: its first chunk)
+    n_features, zero_based : of svmlight; by default found by a first pass over the file (a pipe: its first chunk);
+        features beyond a given n_features are left out
 
     Returns an iterator of `Table`, which is also a context manager; its `fraction` tells how much has been read.
     """
@@ -73,7 +75,8 @@ def read(
     options = Options(
         target=target,
         chunk_rows=chunk_rows,
-        kinds=kinds or {},
+        kinds={} if kinds is None or isinstance(kinds, str) else kinds,
+        every_kind=kinds if isinstance(kinds, str) else None,
         categories=categories or {},
         columns=columns,
         ignore=ignore,

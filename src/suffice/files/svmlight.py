@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
+import scipy.sparse as sp
 
 from suffice.files.streams import Source
 from suffice.files.table import DataError, Options, Table
@@ -22,17 +23,22 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
     while chunk := list(islice(lines, options.chunk_rows)):
         content = b"".join(chunk)
         try:
-            # the loader takes an index beyond n_features as an error
-            X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based=zero_based)
+            X, y = load_svmlight_file(io.BytesIO(content), zero_based=zero_based)
         except (ValueError, OverflowError) as error:
-            number, line = _first_bad(chunk, n_features, zero_based)
+            number, line = _first_bad(chunk, zero_based)
             raise DataError(
                 f"{source.name}: line {first_line + number + 1} cannot be read ({line[:60]!r}): expected "
-                f"`label index:value ...` with ascending indices below {n_features}; n_features= sets the width"
+                f"`label index:value ...` with ascending indices from {'0' if zero_based else '1'}"
             ) from error
+        if X.shape[1] > n_features and options.n_features is None:
+            raise DataError(
+                f"{source.name}: after line {first_line} there are {X.shape[1]} features, and the first chunk has "
+                f"{n_features}: give n_features="
+            )
+        X = of_width(X, n_features)
         first_line += len(chunk)
         if X.shape[0]:
-            yield Table(X, _labels(y), columns, {}, first_row)
+            yield Table(X, _labels(y), columns, {}, first_row, zero_based=zero_based)
         first_row += X.shape[0]
     if first_row == 0:
         raise DataError(f"{source.name} has no rows")
@@ -60,18 +66,25 @@ def _extent(source: Source, options: Options) -> tuple[int, bool]:
     return options.n_features or max(1, most + zero_based), zero_based
 
 
+def of_width(X: sp.csr_matrix, n_features: int) -> sp.csr_matrix:
+    """The matrix with exactly `n_features` columns."""
+    if X.shape[1] > n_features:
+        return X[:, :n_features]
+    return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+
+
 def _labels(y: np.ndarray) -> np.ndarray:
     texts = np.empty(len(y), dtype=object)
     texts[:] = [f"{label:.17g}" for label in y]
     return texts
 
 
-def _first_bad(lines: list[bytes], n_features: int, zero_based: bool) -> tuple[int, bytes]:
+def _first_bad(lines: list[bytes], zero_based: bool) -> tuple[int, bytes]:
     from sklearn.datasets import load_svmlight_file
 
     for number, line in enumerate(lines):
         try:
-            load_svmlight_file(io.BytesIO(line), n_features=n_features, zero_based=zero_based)
+            load_svmlight_file(io.BytesIO(line), zero_based=zero_based)
         except (ValueError, OverflowError):
             return number, line.rstrip()
     return 0, b""

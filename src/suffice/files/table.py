@@ -26,6 +26,9 @@ class Table:
     columns: tuple[str, ...]
     kinds: Mapping[str, str]  # of every column: "numeric" or "categorical"; empty for svmlight and text
     first_row: int  # of the file's rows, from 0
+    target: str | None = None  # the name of the label's column
+
+    zero_based: bool | None = None  # of svmlight: the index of the first column is 0
 
     @property
     def n_rows(self) -> int:
@@ -39,6 +42,7 @@ class Options:
     target: str | int | None = None
     chunk_rows: int = 1 << 16
     kinds: Mapping[str, str] = field(default_factory=dict)
+    every_kind: str | None = None
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
     columns: Sequence[str] | None = None
     ignore: Sequence[str] = ()
@@ -71,11 +75,17 @@ class Columns:
                 )
         if not features:
             raise DataError(f"{file}: no column is left beside the target; is the delimiter right? give delimiter=")
-        for name, kind in options.kinds.items():
+        for name in options.kinds:
             _found(name, names, file)
+        for kind in {*options.kinds.values(), options.every_kind or NUMERIC}:
             if kind not in (NUMERIC, CATEGORICAL):
-                raise DataError(f"kind {kind!r} of column {name!r} is not one of 'numeric', 'categorical'")
+                raise DataError(f"kinds: {kind!r} is not one of 'numeric', 'categorical'")
         return cls(features, target)
+
+    def set_kinds(self, options: Options) -> dict[str, str]:
+        """The kinds that the caller has set."""
+        every = dict.fromkeys(self.features, options.every_kind) if options.every_kind else {}
+        return {name: kind for name, kind in (every | dict(options.kinds)).items() if name in self.features and kind}
 
     @property
     def all(self) -> list[str]:
