@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 OK, FAILURE, USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
+EXTRAS = {"matplotlib": "figures", "pandas": "files", "pyarrow": "files"}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `suffice`; the exit code."""
@@ -41,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             message = " ".join(str(error).split()) or "no message"
             kind = "" if _code_of(error) != FAILURE else f"{type(error).__name__}: "
             hint = "" if _code_of(error) != FAILURE else " (--debug shows where)"
+            if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+                hint = f": pip install 'suffice[{EXTRAS[error.name]}]'"
             print(f"suffice: {kind}{message}{hint}", file=sys.stderr)
         return _code_of(error)
 

@@ -15,6 +15,8 @@ HELP = """Generative models from files: train, predict, evaluate, inspect.
 
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
+MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, bernoulli-nb, categorical-nb, poisson-nb,
+mixed-nb or discriminant."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -25,8 +27,14 @@ def run(arguments: list[str]) -> int:
     try:
         code = command.main(args=arguments, prog_name="suffice", standalone_mode=False)
     except ClickException as error:
-        error.show()
+        path = error.ctx.command_path if getattr(error, "ctx", None) else "suffice"
+        if message := error.format_message():  # empty: no command was given, and the help is printed
+            print(f"suffice: {message} (see `{path} --help`)", file=sys.stderr)
         return int(error.exit_code)
+    except SystemExit as error:  # click's answer to a closed pipe
+        if isinstance(error.__context__, BrokenPipeError):
+            raise error.__context__ from None
+        raise
     except typer.Exit as error:
         return int(error.exit_code)
     except typer.Abort as error:
@@ -76,9 +84,7 @@ def _print(lines: Iterable[str]) -> None:
 def train(
     data: Data,
     output: Output,
-    model: Annotated[
-        str, typer.Option(help="naive-bayes (by the columns) or one of the list in the manual.")
-    ] = "naive-bayes",
+    model: Annotated[str, typer.Option(help=MODELS)] = "naive-bayes",
     loss: Annotated[str, typer.Option(help="ncll (conditional likelihood), nll (likelihood) or hinge.")] = "ncll",
     target: Target = None,
     seed: Annotated[int | None, typer.Option(help="Of random numbers.")] = 0,
@@ -92,6 +98,7 @@ def train(
     memory: Annotated[
         float, typer.Option(metavar="MB", help="Rows kept in memory; the rest is learned as a stream.")
     ] = 256,
+    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 1 << 16,
     max_words: Annotated[int | None, typer.Option(help="Of texts: only the most frequent words.")] = None,
     format: Format = None,
     header: Header = None,
@@ -106,7 +113,8 @@ def train(
     if loss not in ("nll", "ncll", "hinge"):
         raise UsageError(f"--loss {loss!r} is not one of nll, ncll, hinge")
     kinds = "categorical" if model == "categorical-nb" else _kinds(numeric, categorical)
-    reader = _reader(data, format, target=target, kinds=kinds, ignore=ignore or [], header=header, delimiter=delimiter)
+    options = {"target": target, "kinds": kinds, "ignore": ignore or [], "header": header, "delimiter": delimiter}
+    reader = _reader(data, format, chunk_rows=chunk_rows, **options)
     params = {"loss": loss, "random_state": seed} | training.parsed(settings or [])
     with reader:
         training.train(
@@ -198,25 +206,13 @@ def convert(
     delimiter: Delimiter = None,
 ) -> None:
     """Between CSV, TSV, Parquet, svmlight and text, in chunks."""
-    from suffice.cli.errors import UsageError, data_errors, say
-    from suffice.cli.progress import progress
-    from suffice.files.reader import SUFFIXES, suffix_of
-    from suffice.files.write import write
+    from suffice.cli import conversion
 
-    to = to or SUFFIXES.get(suffix_of(output))
-    if to is None or Path(output).suffix in (".gz", ".xz", ".bz2"):
-        raise UsageError(f"{output!r} does not tell the new format; give --to (output is not compressed)")
+    to = conversion.format_named(output, to)
     kinds = _kinds(numeric, categorical)
-    reader = _reader(data, format, target=target, kinds=kinds, ignore=ignore or [], header=header, delimiter=delimiter)
-    with reader, progress("converting") as update, data_errors(data):
-
-        def tables() -> Iterable[Any]:
-            for table in reader:
-                update(reader.fraction, f"{table.first_row:,} rows")
-                yield table
-
-        n_rows = write(tables(), output, to)
-    say(f"{n_rows:,} rows -> {output}")
+    options = {"target": target, "kinds": kinds, "ignore": ignore or [], "header": header, "delimiter": delimiter}
+    with _reader(data, format, **options) as reader:
+        conversion.convert(reader, output, to)
 
 
 @app.command()

@@ -98,13 +98,13 @@ def lines(about: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
     rows = [[label, "" if p is None else f"{p:.4f}"] for label, p in about["classes"].items()]
     yield from aligned([["class", "probability"], *rows])
     if "means" in found:
-        classes = list(found["means"])
         features = list(next(iter(found["means"].values())))
         yield ""
         yield "class means (the features that differ most)"
-        yield from aligned(
-            [["", *classes], *([f, *(f"{found['means'][c][f]:.4g}" for c in classes)] for f in features)]
-        )
-    for label, pairs in found.get("top", {}).items():
+        body = [[c, *(f"{means[f]:.4g}" for f in features)] for c, means in found["means"].items()]
+        yield from aligned([["", *features], *body])
+    if "top" in found:
         yield ""
-        yield f"{label}: " + ", ".join(f"{name} ({lift:.1f}x)" for name, lift in pairs)
+        yield "most telling (and how much more probable than in the mean class)"
+        for label, pairs in found["top"].items():
+            yield f"{label}: " + ", ".join(f"{name} ({lift:.1f}x)" for name, lift in pairs)

@@ -34,9 +34,9 @@ def predict(trained: Trained, reader: Reader, output: str, *, proba: bool, as_js
     names = ["prediction", *(f"p({label})" for label in trained.classes)] if proba else ["prediction"]
     with _output(output) as file, progress("predicting") as update, data_errors(reader.name):
         writer = csv.writer(file, lineterminator="\n")
-        if not as_json:
-            writer.writerow(names)
         for table in reader:
+            if table.first_row == 0 and not as_json:
+                writer.writerow(names)
             for row in _predictions(trained, table, proba):
                 if as_json:
                     file.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")

@@ -54,6 +54,8 @@ def train(
                 if size > memory:
                     break
             following = next(reader, None)
+        if tables[0].y is None:
+            raise DataError(f"{reader.name} has no labels: name their column with --target")
         estimator = _estimator(model, reader.format, tables[0].kinds, params)
         trained = prepared(estimator, tables, reader.format, max_words)
         n_rows = sum(table.n_rows for table in tables)
@@ -94,8 +96,6 @@ def _stream(trained: Trained, tables: list[Table], rest: Any, reader: Reader, cl
 
 def _labelled(trained: Trained, tables: Sequence[Table], known: np.ndarray | None) -> tuple[Any, np.ndarray]:
     """Inputs and labels of the rows that have a label."""
-    if any(table.y is None for table in tables):
-        raise DataError("the file has no labels: name their column with --target")
     X = stacked([trained.inputs(table) for table in tables])
     y = np.concatenate([table.y for table in tables])
     has_label = np.array([label is not None for label in y], dtype=bool)
@@ -113,7 +113,7 @@ def _refuse_unknown(y: np.ndarray, known: np.ndarray, first_row: int) -> None:
     if unknown.any():
         i = int(unknown.argmax())
         raise DataError(
-            f"row {first_row + i + 1}: the class {y[i]!r} does not occur in the part of the file that was read first; "
+            f"row {first_row + i + 1}: the class {str(y[i])!r} does not occur in the part of the file that was read first; "
             "name all classes with --classes a,b,c or give more --memory"
         )
 
@@ -148,8 +148,8 @@ def _estimator(name: str, format: str, kinds: Any, params: dict[str, Any]) -> An
         cls = getattr(import_module(module), attribute)
     except (ModuleNotFoundError, AttributeError) as error:
         raise UsageError(
-            f"this version of suffice has no {attribute}; choose columns of one kind with --ignore, or --model "
-            "gaussian-nb or categorical-nb"
+            f"this version of suffice has no {attribute}; for columns of one kind (--ignore leaves others out) there are "
+            "gaussian-nb and categorical-nb"
         ) from error
     if unknown := set(params) - set(cls._get_param_names()):
         raise UsageError(
