@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -20,6 +21,7 @@ from suffice.files import DataError, read
 from suffice.files import table as table_module
 
 CSV = "age,job,y\n39,clerk,no\n?,driver,yes\n50,,no\n28,clerk,?\n61.5,baker,yes\n"
+FUZZ = int(os.environ.get("SUFFICE_FUZZ", "1"))  # `make fuzz` raises it
 
 
 def whole(path, target=None, **options):
@@ -267,7 +269,7 @@ def test_fraction_goes_from_0_to_1(tmp_path):
     assert fractions == sorted(fractions) and 0 < fractions[0] < 0.9 and fractions[-1] == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * FUZZ, deadline=None)
 @given(
     content=st.binary(max_size=200) | st.text(alphabet='12.,;\t\n"ab?:', max_size=80).map(str.encode),
     n=st.integers(1, 3),
@@ -283,7 +285,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, content, n):
             pass
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 * FUZZ, deadline=None)
 @given(
     cells=st.lists(
         st.tuples(st.floats(allow_nan=False) | st.none(), st.sampled_from(["u", "v,w", 'q"', "é", None])),

@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator
 from suffice.storage import ArchiveError, archive, header, load, save, tree
 
 PACKAGE = __name__.split(".")[0]
+FUZZ = int(os.environ.get("SUFFICE_FUZZ", "1"))  # `make fuzz` raises it
 
 
 class Stub(BaseEstimator):
@@ -125,7 +126,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * FUZZ, deadline=None)
 @given(values)
 def test_round_trip(value):
     model = Stub(prior=value)
@@ -232,7 +233,7 @@ def test_flipped_bits_are_refused_or_harmless():
     assert n_refused > 0.8 * len(positions)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * FUZZ, deadline=None)
 @given(st.data())
 def test_random_damage_never_raises_anything_else(data):
     content = bytearray(written())
@@ -454,7 +455,8 @@ def test_missing_files_and_folders_keep_their_own_errors(tmp_path):
 
 KILLED = """
 import os, sys, numpy as np, suffice.storage.tree as tree
-from suffice.storage import atomic, save
+from suffice import atomic
+from suffice.storage import save
 tree.PACKAGE = "__main__"
 from sklearn.base import BaseEstimator
 class M(BaseEstimator): pass

@@ -60,7 +60,7 @@ def _output(path: str) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    from suffice.storage.atomic import replacing
+    from suffice.atomic import replacing
 
     with replacing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")

@@ -113,8 +113,8 @@ def _refuse_unknown(y: np.ndarray, known: np.ndarray, first_row: int) -> None:
     if unknown.any():
         i = int(unknown.argmax())
         raise DataError(
-            f"row {first_row + i + 1}: the class {str(y[i])!r} does not occur in the part of the file that was read first; "
-            "name all classes with --classes a,b,c or give more --memory"
+            f"row {first_row + i + 1}: the class {str(y[i])!r} does not occur in the part of the file that was read "
+            "first; name all classes with --classes a,b,c or give more --memory"
         )
 
 
@@ -148,8 +148,8 @@ def _estimator(name: str, format: str, kinds: Any, params: dict[str, Any]) -> An
         cls = getattr(import_module(module), attribute)
     except (ModuleNotFoundError, AttributeError) as error:
         raise UsageError(
-            f"this version of suffice has no {attribute}; for columns of one kind (--ignore leaves others out) there are "
-            "gaussian-nb and categorical-nb"
+            f"this version of suffice has no {attribute}; for columns of one kind (--ignore leaves others out) there "
+            "are gaussian-nb and categorical-nb"
         ) from error
     if unknown := set(params) - set(cls._get_param_names()):
         raise UsageError(

@@ -28,7 +28,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    from suffice.storage.atomic import replacing
+    from suffice.atomic import replacing
 
     with replacing(path) as file:
         yield file

@@ -21,7 +21,7 @@ import scipy
 import sklearn
 
 from suffice import __version__
-from suffice.storage.atomic import PathOrFile, replacing
+from suffice.atomic import PathOrFile, replacing
 from suffice.storage.tree import ArchiveError, Decoder, Encoder, is_plain_objects
 
 FORMAT = "suffice-model"
