@@ -98,7 +98,7 @@ def test_evaluate(suffice, model_data):
     assert code == 0 and err == []
     confusion = np.array(result["confusion"])
     assert result["rows"] == confusion.sum() and result["accuracy"] == np.trace(confusion) / confusion.sum() > 0.85
-    assert result["ncll"] == result["log_loss"] < result["nll"]
+    assert 0 <= result["log_loss"] < 0.7 and result["ncll"] < result["nll"]
     code, out, _ = suffice(f"evaluate {model_data}")
     assert code == 0 and out[1].split() == ["accuracy", f"{result['accuracy']:.4f}"]
 

@@ -78,11 +78,13 @@ def _feature_names(trained: Trained) -> list[str]:
 
 def _top_categories(trained: Trained, log_prob: Any, k: int, top: int) -> list[list[Any]]:
     found = []
-    for column, table in zip(trained.columns, log_prob, strict=False):
+    columns = trained.columns or [f"x{i}" for i in range(len(log_prob))]
+    for i, (column, table) in enumerate(zip(columns, log_prob, strict=True)):
         lift = table[k] - np.log(np.exp(table).mean(axis=0))
-        categories = trained.categories.get(column, ())
+        names, values = trained.categories.get(column, ()), getattr(trained.model, "categories_", None)
+        codes = range(len(lift)) if values is None else [int(value) for value in values[i]]
         for j, value in enumerate(lift):
-            name = f"{column}={categories[j] if j < len(categories) else j}"
+            name = f"{column}={names[codes[j]] if codes[j] < len(names) else codes[j]}"
             found.append([np.exp(table[k, j]) * value, name, float(np.exp(value))])
     return [[name, lift] for _, name, lift in sorted(found, reverse=True)[:top]]
 

@@ -80,8 +80,9 @@ def evaluate(trained: Trained, reader: Reader) -> dict[str, Any]:
                 raise DataError(f"{reader.name} has no labels: name their column with --target")
             has_label = np.array([label is not None for label in table.y], dtype=bool)
             y = np.array([_position(label, positions, table) for label in table.y[has_label]], dtype=np.intp)
-            joint = trained.model.predict_joint_log_proba(trained.inputs(table))
-            scores.update(np.asarray(joint)[has_label], y)
+            X = trained.inputs(table)
+            joint, log_proba = trained.model.predict_joint_log_proba(X), trained.model.predict_log_proba(X)
+            scores.update(joint[has_label], y, log_proba[has_label])
             update(reader.fraction, f"{scores.n_rows:,} rows")
     if scores.n_rows == 0:
         raise DataError(f"{reader.name}: no row has a label")
