@@ -1,3 +1,30 @@
-"""Generative models learned from expected sufficient statistics."""
+"""Generative models learned from expected sufficient statistics.
+
+One exponential-family core (moments, natural parameters, losses as signed weights, one update) and the learners on top of it:
+classifiers with the accuracy of logistic regression that still are probability models.
+"""
+
+from importlib import import_module
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "BernoulliNB": "naive_bayes",
+    "CategoricalNB": "naive_bayes",
+    "GaussianNB": "naive_bayes",
+    "MultinomialNB": "naive_bayes",
+    "PoissonNB": "naive_bayes",
+    "GaussianDiscriminant": "discriminant",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -78,7 +78,7 @@ class Loss:
             down = posterior[labelled, rivals] if self.scaled else np.ones(len(labels))
             weights[labelled] = 0.0
             weights[labelled, labels] = active * up
-            weights[labelled, rivals] = -active * down
+            weights[labelled, rivals] = -1.0 * active * down
         return weights
 
 

@@ -20,7 +20,7 @@ from .compile import bound, compiled
 from .rows import ROWS
 
 NLL, NCLL, HINGE = 0, 1, 2
-BOUNDARY = 0.9  # the share of the way to the edge of the domain that one step may take
+BOUNDARY = 0.25  # the share of the way to the edge of the domain that one step may take: more, and cells near zero jam
 FLOOR = 1e-300
 
 

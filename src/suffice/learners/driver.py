@@ -115,8 +115,12 @@ def run(
     tol: float = 1e-3,
     multipliers: np.ndarray | None = None,
     report: Callable[[int, dict], None] | None = None,
+    keep_best: bool = True,
 ) -> Fit:
-    """Passes until the gap (or, where there is none, the decrease of F over two passes) is below `tol`."""
+    """Passes until the gap (or, where there is none, the decrease of F over two passes) is below `tol`.
+
+    `keep_best=False` keeps the last state instead (the paper's algorithm).
+    """
     best = Fit(start, problem.measure(start))
     began = time.perf_counter()
     state = None
@@ -127,7 +131,7 @@ def run(
             state = learner.step(problem, state)
             measure = state.measure
             previous = best.measure.objective
-            if measure.objective <= previous or (epoch == 1 and not np.isfinite(previous)):
+            if not keep_best or measure.objective <= previous or not np.isfinite(previous):
                 best.moments, best.measure = state.moments, measure
             line = {
                 "objective": best.measure.objective,
@@ -146,7 +150,6 @@ def run(
                 report(epoch, line)
             scale = float(problem.weights.sum()) * max(0.1, abs(measure.loss))
             if measure.gap <= tol * scale:
-                best.moments, best.measure = (state.moments, measure) if measure.objective <= previous else (best.moments, best.measure)
                 best.converged, best.stopped = True, f"the duality gap fell below tol={tol:g}"
                 break
             if not np.isfinite(measure.gap):

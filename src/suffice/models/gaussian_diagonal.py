@@ -51,15 +51,22 @@ def from_parameters(mass, weight, mean, variance) -> Moments:
     return Moments(mass, weight, weight * mean, weight * (variance + mean**2))
 
 
-def typical_variance(statistics: Moments) -> np.ndarray:
-    """Pooled within-outcome variance of each column; 1 in a constant column (any positive number would do)."""
-    mean, variance = mean_and_variance(statistics)
-    weight = statistics.weight.sum(axis=0)
-    within = (statistics.weight * variance).sum(axis=0) / np.where(weight > 0, weight, 1.0)
-    overall_mean = statistics.first.sum(axis=0) / np.where(weight > 0, weight, 1.0)
-    overall = statistics.second.sum(axis=0) / np.where(weight > 0, weight, 1.0) - overall_mean**2
+def floored_variance(within: np.ndarray, overall: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """A positive variance for every column: within outcomes, at least a trace of the overall one.
+
+    `square` is the mean square about the location. A column that is constant up to rounding takes it, or 1 if it is zero too.
+    """
     floored = np.maximum(within, MIN_VARIANCE * overall)
-    return np.where(floored > 0, floored, 1.0)
+    return np.where(overall > 1e-12 * square, floored, np.where(square > 0, square, 1.0))
+
+
+def typical_variance(statistics: Moments) -> np.ndarray:
+    """Pooled within-outcome variance of each column."""
+    _, variance = mean_and_variance(statistics)
+    weight = np.maximum(statistics.weight.sum(axis=0), 1e-300)
+    within = (statistics.weight * variance).sum(axis=0) / weight
+    square = statistics.second.sum(axis=0) / weight
+    return floored_variance(within, square - (statistics.first.sum(axis=0) / weight) ** 2, square)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass, room_below
-from .gaussian_diagonal import LOG_2PI, MIN_VARIANCE
+from .gaussian_diagonal import LOG_2PI, floored_variance
 from .records import Record
 from .rows import chunks, column_means, dense, label_masses
 
@@ -55,12 +55,6 @@ def from_parameters(mass, weight, mean, covariance) -> Moments:
 def log_determinant(matrices: np.ndarray) -> np.ndarray:
     sign, value = np.linalg.slogdet(matrices)
     return np.where(sign > 0, value, np.nan)
-
-
-def typical_variance(within: np.ndarray, overall: np.ndarray) -> np.ndarray:
-    """Diagonal of the pooled covariance, floored so that a prior made of it is positive definite."""
-    floored = np.maximum(np.diagonal(within), MIN_VARIANCE * np.diagonal(overall))
-    return np.where(floored > 0, floored, 1.0)
 
 
 def grams(X, y, weights, location, n_outcomes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -177,9 +171,9 @@ class GaussianFull(Model):
         """`amount` examples at each outcome's own mean, independent columns with the pooled within-outcome variance."""
         mean, covariance = mean_and_covariance(statistics)
         n = statistics.weight.sum()
-        within = (statistics.weight[:, None, None] * covariance).sum(axis=0) / n
-        overall = statistics.second.sum(axis=0) / n - outer(statistics.first.sum(axis=0)[None] / n)[0]
-        spread = np.diag(typical_variance(within, overall))
+        within = np.einsum("k,kaa->a", statistics.weight, covariance) / n
+        square = np.einsum("kaa->a", statistics.second) / n
+        spread = np.diag(floored_variance(within, square - (statistics.first.sum(axis=0) / n) ** 2, square))
         weight = np.full(self.n_outcomes, float(amount))
         return from_parameters(np.zeros(self.n_outcomes), weight, mean, np.broadcast_to(spread, covariance.shape))
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .base import KEEP, Model, expected_log_mass, log_masses, room_below
-from .gaussian_diagonal import LOG_2PI
-from .gaussian_full import log_determinant, typical_variance
+from .gaussian_diagonal import LOG_2PI, floored_variance
+from .gaussian_full import log_determinant
 from .records import Record
 from .rows import chunks, column_means, dense, label_masses
 
@@ -152,8 +152,8 @@ class GaussianTied(Model):
         """`amount` examples in all at the outcomes' own means, independent columns with the pooled within-outcome variance."""
         mean, within = mean_and_covariance(statistics)
         n = statistics.weight.sum()
-        centre = statistics.first.sum(axis=0) / n
-        spread = np.diag(typical_variance(within, statistics.second / n - np.outer(centre, centre)))
+        square = np.diagonal(statistics.second) / n
+        spread = np.diag(floored_variance(np.diagonal(within), square - (statistics.first.sum(axis=0) / n) ** 2, square))
         share = statistics.mass / statistics.mass.sum()
         return from_parameters(np.zeros(self.n_outcomes), amount * share, mean, spread)
 

@@ -1,0 +1,32 @@
+"""Batch EM: all rows, then theta(mu). For likelihood losses; closed form where nothing is latent.
+
+The bound never falls: the E-step makes it tight, the M-step maximises it. For the discriminative losses a batch step is a
+stochastic step on all rows (mirror descent), taken back when F rises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .driver import Problem
+from .stochastic import State, Stochastic
+
+
+@dataclass(frozen=True)
+class Batch:
+    step_size: float | None = None
+
+    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+        return self._descent(problem).init(problem, start, generator)
+
+    def step(self, problem: Problem, state: State) -> State:
+        if problem.loss.is_discriminative:
+            return self._descent(problem).step(problem, state)
+        responsibilities = problem.weights[:, None] * problem.loss.weights(problem.scores(state.moments), problem.y)
+        moments = problem.prior + problem.model.expected_statistics(problem.X, responsibilities)
+        return State(moments, state.generator, problem.measure(moments), is_done=bool((problem.y >= 0).all()))
+
+    def _descent(self, problem: Problem) -> Stochastic:
+        return Stochastic(self.step_size, batch_size=max(1, len(np.atleast_1d(problem.y))), average=False)

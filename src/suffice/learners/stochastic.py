@@ -1,0 +1,132 @@
+"""Stochastic EM: a step per mini-batch, nothing kept. Online EM and stochastic discriminative EM are this one class.
+
+    mu <- mu + rate * [ weighted statistics of the batch + prior - what the model expects ]        (Masegosa 2014, eq. 15)
+
+For streams and data whose weights do not fit in memory. Left alone it needs no step size: a round is one pass at a constant rate,
+the natural parameters are averaged over its second half (F is convex in them and the average swings far less than the last
+iterate), and the round is kept only if F fell; else the rate is quartered and the round taken back. So F falls monotonically whatever
+the first rate was. Every step is shortened at the edge of the domain by the model (`move`). With a schedule (`step_sizes`) the rates
+are the schedule's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..step_sizes import StepSize
+from .driver import Measure, Problem
+
+MIN_RATE = 1e-8
+
+
+@dataclass
+class State:
+    moments: Any  # of total mass 1
+    generator: np.random.Generator
+    measure: Measure
+    rate: float = 0.0
+    n_steps: int = 0
+    n_shortened: int = 0
+    is_done: bool = False
+    is_searching: bool = False
+
+
+@dataclass(frozen=True)
+class Stochastic:
+    step_size: StepSize | float | None = None  # None, a factor on the default first rate, or a schedule
+    batch_size: int | None = None
+    average: bool = True
+
+    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+        candidates = [start, problem.prior, start * (1.0 / float(start.mass.sum())) + problem.prior * (1.0 / float(problem.prior.mass.sum()))]
+        start, measure = self._best(problem, [problem.model.moments_of(problem.model.natural_of(c)) for c in candidates])
+        n, K = len(problem.y), problem.model.n_outcomes
+        factor = self.step_size if isinstance(self.step_size, float) else 1.0
+        rate = min(1.0, 0.005 * self.size(n, K) / K * factor)
+        return State(start, generator, measure, rate)
+
+    def _best(self, problem: Problem, candidates: list) -> tuple[Any, Measure]:
+        """Maximum likelihood can be a bad place to start (overconfident), the prior too: the better of them and their mean."""
+        if not problem.loss.is_discriminative:
+            return candidates[0], problem.measure(candidates[0])
+        measures = [problem.measure(candidate) for candidate in candidates]
+        chosen = int(np.argmin([measure.objective for measure in measures]))
+        return candidates[chosen], measures[chosen]
+
+    def size(self, n: int, n_outcomes: int) -> int:
+        if self.batch_size is not None:
+            return min(n, self.batch_size)
+        return int(np.clip(n // 30, 1, max(200, 10 * n_outcomes)))
+
+    def step(self, problem: Problem, state: State) -> State:
+        n = len(problem.y)
+        order, size = state.generator.permutation(n), self.size(n, problem.model.n_outcomes)
+        batches = [order[first : first + size] for first in range(0, n, size)]
+        scheduled = hasattr(self.step_size, "rates")
+        rates = self.step_size.rates(state.n_steps, len(batches)) if scheduled else np.full(len(batches), state.rate)
+        moments, n_shortened, mean, n_averaged = state.moments, 0, None, 0
+        for position, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
+            moments, shortened = batch_step(problem, moments, batch, float(rate))
+            n_shortened += shortened
+            if self.average and position >= len(batches) // 2:
+                natural = problem.model.natural_of(moments)
+                n_averaged += 1
+                mean = natural if mean is None else mean + (1.0 / n_averaged) * (natural - mean)
+        candidate = moments if mean is None else problem.model.moments_of(mean)
+        measure = problem.measure(candidate)
+        n_steps = state.n_steps + len(batches)
+        if scheduled:
+            return replace(state, moments=candidate, measure=measure, n_steps=n_steps, n_shortened=n_shortened)
+        if measure.objective < state.measure.objective:
+            rate = min(1.0, 1.5 * state.rate)
+            return State(candidate, state.generator, measure, rate, n_steps, n_shortened)
+        rate = state.rate / 4
+        return State(
+            state.moments, state.generator, state.measure, rate, n_steps, n_shortened, rate < MIN_RATE, is_searching=True
+        )
+
+
+def batch_step(problem: Problem, moments, batch: np.ndarray, rate: float) -> tuple[Any, int]:
+    """One step on the rows `batch`, as an estimate of the step on all rows."""
+    model, X, y, weights = problem.model, problem.X[batch], problem.y[batch], problem.weights[batch]
+    whole, part = float(problem.weights.sum()), float(weights.sum())
+    if part <= 0:
+        return moments, 0
+    if problem.loss.is_discriminative or (y < 0).any():
+        responsibilities = weights[:, None] * problem.loss.weights(model.scores(moments, X), y)
+        statistics = model.expected_statistics(X, responsibilities)
+    else:
+        statistics = model.statistics(X, y, weights)
+    pull = problem.loss.pull(y, weights) * whole / part
+    direction = model.direction((whole / part) * statistics, problem.prior, moments, pull)
+    if not problem.loss.is_discriminative and rate <= 1.0:
+        # a convex combination of moments: it cannot leave the domain, and with rates 1/t one pass is the closed form
+        return moments + (rate / (pull + float(problem.prior.mass.sum()))) * direction, 0
+    return model.move(moments, (1.0 / whole) * direction, rate)
+
+
+def stream_step(problem: Problem, moments, average, n_steps: int, step_size: StepSize | float | None):
+    """One pass over a batch of a stream: mini-batches, falling rates, averaged natural parameters.
+
+    Returns (moments, average, n_steps, n_shortened). The average forgets its beginning: step t enters with the weight 4 / (t + 4).
+    """
+    n, K = len(problem.y), problem.model.n_outcomes
+    size = min(n, max(20, 2 * K))
+    starts = range(0, n, size)
+    factor = step_size if isinstance(step_size, float) else 1.0
+    rates = (
+        step_size.rates(n_steps, len(starts))
+        if hasattr(step_size, "rates")
+        else np.minimum(1.0, 0.02 * size / K * factor * (1.0 + np.arange(n_steps, n_steps + len(starts)) / 100.0) ** -0.6)
+    )
+    n_shortened = 0
+    for first, rate in zip(starts, rates, strict=True):
+        moments, shortened = batch_step(problem, moments, np.arange(first, min(first + size, n)), float(rate))
+        n_shortened += shortened
+        natural = problem.model.natural_of(moments)
+        average = natural if average is None else average + (4.0 / (n_steps + 4.0)) * (natural - average)
+        n_steps += 1
+    return moments, average, n_steps, n_shortened
