@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _code_of(error: Exception) -> int:
-    from suffice.cli.errors import UsageError
+    from suffice.cli.notices import UsageError
     from suffice.files.table import DataError
     from suffice.storage.tree import ArchiveError
 

@@ -56,13 +56,14 @@ def common(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     if not debug:
-        from suffice.cli.errors import short_warnings
+        from suffice.cli.notices import short_warnings
 
         short_warnings()
 
 
 def _reader(path: str, format: str | None, **options: Any) -> Any:
-    from suffice.cli.errors import UsageError, data_errors
+    from suffice.cli.errors import data_errors
+    from suffice.cli.notices import UsageError
     from suffice.files import FORMATS, read
 
     if format is not None and format not in FORMATS:
@@ -106,7 +107,7 @@ def train(
 ) -> None:
     """Train a classifier: suffice train adult.csv --target income -o adult.sfc"""
     from suffice.cli import training
-    from suffice.cli.errors import UsageError
+    from suffice.cli.notices import UsageError
 
     if model not in training.CHOICES:
         raise UsageError(f"--model {model!r} is not one of {', '.join(training.CHOICES)}")
@@ -227,7 +228,7 @@ def reproduce(
 ) -> None:
     """Rerun a table or figure of a paper: its numbers beside ours."""
     from suffice.cli import reproduction
-    from suffice.cli.errors import UsageError, say
+    from suffice.cli.notices import UsageError, say
     from suffice.experiments import Options
 
     if list_:

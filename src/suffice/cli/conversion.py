@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from suffice.cli.errors import UsageError, data_errors, say
+from suffice.cli.errors import data_errors
+from suffice.cli.notices import UsageError, say
 from suffice.cli.progress import progress
 from suffice.files import Reader, Table
 from suffice.files.reader import SUFFIXES

@@ -1,26 +1,17 @@
-"""Errors of the command line, and the doors where errors from inside get their meaning."""
+"""The doors where errors from inside get their meaning: the data's, the model file's, or the usage's."""
 
 from __future__ import annotations
 
 import io
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from suffice.cli.notices import UsageError
 from suffice.files.table import DataError
 from suffice.storage.tree import ArchiveError
-
-
-class UsageError(ValueError):
-    """An option that makes no sense."""
-
-
-def say(message: str) -> None:
-    """A line for the person at the terminal; standard output is for results."""
-    print(f"suffice: {message}", file=sys.stderr)
 
 
 @contextmanager
@@ -35,9 +26,9 @@ def data_errors(name: str) -> Iterator[None]:
     except InvalidParameterError as error:
         raise UsageError(str(error)) from error
     except (ValueError, OSError) as error:
-        raise DataError(
-            f"{name}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
-        ) from error
+        message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        short = message.split("For supervised learning, you might")[0].strip()  # scikit-learn's advice to go elsewhere
+        raise DataError(f"{name}: {short}") from error
 
 
 def model_from(path: str) -> tuple[Any, dict[str, Any]]:
@@ -54,15 +45,3 @@ def model_from(path: str) -> tuple[Any, dict[str, Any]]:
         raise ArchiveError(str(error).replace("<stream>", path, 1)) from error
     except OSError as error:
         raise ArchiveError(f"{path}: {error.strerror or error}; `suffice train ... -o {path}` writes one") from error
-
-
-def short_warnings() -> None:
-    """Warnings as lines of ours, each once."""
-    seen = set()
-
-    def show(message: Any, *_: Any, **__: Any) -> None:
-        if str(message) not in seen:
-            seen.add(str(message))
-            say(f"warning: {' '.join(str(message).split())}")
-
-    warnings.showwarning = show

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from suffice.cli.errors import UsageError
+from suffice.cli.notices import UsageError
 from suffice.cli.tables import aligned
 from suffice.experiments import EXPERIMENTS, Options, Report
 

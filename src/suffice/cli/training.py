@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.cli.errors import UsageError, data_errors, say
+from suffice.cli.errors import data_errors
+from suffice.cli.notices import UsageError, say
 from suffice.cli.progress import progress
 from suffice.files import DataError, Reader, Table
 from suffice.files.table import CATEGORICAL, NUMERIC

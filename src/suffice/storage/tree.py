@@ -225,7 +225,9 @@ class Decoder:
             raise ArchiveError(f"{tree['class']} is not an estimator")
         known = set(cls._get_param_names())
         if unknown := set(tree["params"]) - known:
-            raise ArchiveError(f"{tree['class']} has no parameter {sorted(unknown)}; try `pip install -U suffice`")
+            raise ArchiveError(
+                f"{tree['class']} has no parameter {sorted(unknown)}: another version of suffice wrote it"
+            )
         estimator = cls(**{name: self.decode(value, depth) for name, value in tree["params"].items()})
         for name, value in tree["attributes"].items():
             if not name.isidentifier() or name.startswith("__") or _is_code(cls, name):
