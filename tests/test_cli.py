@@ -190,6 +190,7 @@ def test_missing_labels_and_unseen_categories(suffice, folder):
         ("train iris.csv -t species --loss ncl -o any.sfc", 2, "'ncl' is not one of nll, ncll, hinge"),
         ("train iris.csv -t species --set depth=3 -o any.sfc", 2, "no parameter 'depth'"),
         ("train iris.csv -t species --set depth -o any.sfc", 2, "name=value"),
+        ("train iris.csv -t species --set max_epochs=0 -o any.sfc", 2, "max_epochs=0"),
         ("train iris.csv -t species --format xls -o any.sfc", 2, "csv, tsv"),
         ("train m.csv -t y --model gaussian-nb -o any.sfc", 2, "column 'odour' is categorical"),
         ("train iris.csv -t species", 2, "--output"),

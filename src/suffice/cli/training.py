@@ -156,7 +156,12 @@ def _estimator(name: str, format: str, kinds: Any, params: dict[str, Any]) -> An
         raise UsageError(
             f"{attribute} has no parameter {sorted(unknown)[0]!r}; it has {', '.join(cls._get_param_names())}"
         )
-    return cls(**params)
+    estimator = cls(**params)
+    try:
+        estimator._check_parameters()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return estimator
 
 
 def parsed(settings: Sequence[str]) -> dict[str, Any]:
