@@ -90,46 +90,50 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         with threadpool_limits(1, "blas"):  # thousands of small products: threads would only wait for each other
             model = self._model(X, len(self.classes_), codes, weights)
-            X = self._scaled(X, model)
-            problem = Problem(model, X, codes, weights, loss, None)
-            fit, choice = self._train(problem, generator)
-        self._keep(model, fit, choice)
+            plain = Problem(model, X, codes, weights, loss, None)
+            problem, fit, choice = self._train(replace(plain, X=self._scaled(X, model)), plain, generator)
+        self._average, self._n_steps = None, 0
+        self._keep(problem.model, fit, choice)
         return self
 
-    def _train(self, problem: Problem, generator) -> tuple[Fit, Choice]:
+    def _train(self, problem: Problem, plain: Problem, generator) -> tuple[Problem, Fit, Choice]:
+        """The problem that was solved in the end, its fit, and the prior that was chosen."""
         model, loss = problem.model, problem.loss
-        statistics = model.statistics(problem.X, problem.y, problem.weights)
+        self._statistics = statistics = model.statistics(problem.X, problem.y, problem.weights)
         self.class_count_ = statistics.mass
-        self._statistics = statistics
         if not loss.is_discriminative or model.n_outcomes == 1 or self.algorithm == "paper":
-            return self._train_likelihood(problem, statistics, generator)
-        start = self._start(model, statistics)
-        learner = self._learner(problem)
+            return problem, *self._train_likelihood(problem, statistics, generator)
         kind = "blended" if model.table_prior else "uniform"
         row = mean_squared_row(problem.X, problem.weights) if kind == "uniform" else 1.0
 
         def prior_of(model, statistics, setting):
             return priors.as_record(kind, model, statistics, setting, row)
 
-        choice = self._choose(problem, learner, prior_of, generator)
-        if choice.setting is None and self.prior == "auto":
-            likelihood = replace(problem, loss=Loss("nll"), prior=statistics * 0.0)
-            fit = Fit(start, replace(problem, prior=likelihood.prior).measure(start), converged=True)
-            fit.stopped = f"maximum likelihood was kept: {choice.reason}"
-            record_history(fit)
-            return fit, choice
-        if self.prior == "auto":
-            prior = prior_of(model, statistics, choice.setting)
-        else:
+        learner = self._learner(problem)
+        choice = self._choose(problem, plain, learner, prior_of, generator)
+        if self.prior != "auto":
             prior = self._given_prior(model, statistics, discriminative=True)
+        elif choice.setting is None:
+            return self._keep_likelihood(plain, choice)
+        else:
+            prior = prior_of(model, statistics, choice.setting)
         problem = replace(problem, prior=prior)
         warm = self._warm_multipliers(problem)
-        begin = self.moments_ if self.warm_start and warm is not None else start
+        start = self.moments_ if warm is not None else self._start(model, statistics)
         fit = run(
-            learner, problem, begin, generator,
+            learner, problem, start, generator,
             max_epochs=self.max_epochs, tol=self.tol, multipliers=warm, report=self._reporter(),
         )  # fmt: skip
-        return fit, choice
+        return problem, fit, choice
+
+    def _keep_likelihood(self, plain: Problem, choice: Choice) -> tuple[Problem, Fit, Choice]:
+        plain = self._plain(plain)
+        self._statistics = statistics = plain.model.statistics(plain.X, plain.y, plain.weights)
+        plain = replace(plain, prior=statistics * 0.0)
+        start = self._start(plain.model, statistics)
+        fit = Fit(start, plain.measure(start), converged=True, stopped=f"maximum likelihood was kept: {choice.reason}")
+        record_history(fit)
+        return plain, fit, choice
 
     def _train_likelihood(self, problem: Problem, statistics, generator) -> tuple[Fit, Choice]:
         """Closed form where every row has a label; EM (or the paper's algorithm) else."""
@@ -153,13 +157,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         fit = run(learner, problem, start, generator, max_epochs=self.max_epochs, tol=self.tol, report=self._reporter())
         return fit, choice
 
-    def _choose(self, problem: Problem, learner, prior_of, generator) -> Choice:
+    def _choose(self, problem: Problem, plain: Problem, learner, prior_of, generator) -> Choice:
         if self.prior != "auto":
             return Choice(None, reason=f"prior={self.prior!r} was given")
         words = not problem.model.table_prior
         selection = Selection(
-            replace(problem, prior=None), prior_of, self._start, learner, generator, calibrate=words or problem.loss.name == "hinge"
-        )
+            problem, self._plain(plain, keep=False), prior_of, self._start, learner, generator,
+            calibrate=words or problem.loss.name == "hinge",
+        )  # fmt: skip
         if words:
             name = problem.loss.name
             return selection.choose(
@@ -323,9 +328,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         cost : array-like of shape (n_classes, n_classes), default=None
             cost[i, j] is what it costs to say class j where class i is true.
         """
+        check_is_fitted(self)
         if cost is None:
             return self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)]
-        check_is_fitted(self)
         cost = np.asarray(cost, dtype=float)
         K = len(self.classes_)
         if cost.shape != (K, K) or not np.isfinite(cost).all():
@@ -382,7 +387,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _scaled(self, X, model):
+        """Rows in the units the model is fitted in."""
         return X
+
+    def _plain(self, problem: Problem, *, keep: bool = True) -> Problem:
+        """The problem that maximum likelihood solves where training does not help; with `keep` the estimator turns to it."""
+        return problem
 
     def _unscaled(self, X, model):
         return X

@@ -7,6 +7,7 @@ same family of densities is fitted so that it classifies well.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -167,10 +168,17 @@ class MultinomialNB(CountClassifier):
         self.row_norm = row_norm
 
     def _check_rows(self, X, *, reset):
-        X = sparse.csr_matrix(super()._check_rows(X, reset=reset))
         if reset:
             self.row_norm_ = self._row_norm()
+        return sparse.csr_matrix(super()._check_rows(X, reset=reset))
+
+    def _scaled(self, X, model):
         return X if self.row_norm_ is None else self.row_norm_ * normalize(X)
+
+    def _plain(self, problem, *, keep=True):
+        if keep and self.row_norm == "auto":
+            self.row_norm_ = None
+        return replace(problem, model=Multinomial.for_data(problem.X, problem.model.n_outcomes))
 
     def _row_norm(self) -> float | None:
         if self.row_norm == "auto":
@@ -180,7 +188,7 @@ class MultinomialNB(CountClassifier):
         raise ValueError(f"row_norm={self.row_norm!r} is neither a positive number, None nor 'auto'")
 
     def _model(self, X, n_outcomes, codes, weights):
-        return Multinomial.for_data(X, n_outcomes)
+        return Multinomial.for_data(self._scaled(X, None), n_outcomes)
 
     def _expose(self, model, moments) -> None:
         self.feature_log_prob_ = (np.log(moments.count) - np.log(moments.weight)).T
@@ -382,6 +390,11 @@ class PoissonNB(CountClassifier):
             typical = np.median(unit[unit > 0]) if (unit > 0).any() else 1.0
             self.unit_ = np.where(unit > 1e-3 * typical, unit, typical)
         return Poisson.for_data(X, n_outcomes)
+
+    def _plain(self, problem, *, keep=True):
+        if keep and isinstance(self.unit, str):
+            self.unit_ = np.ones(problem.X.shape[1])
+        return problem
 
     def _scaled(self, X, model):
         return X @ sparse.diags(1.0 / self.unit_) if sparse.issparse(X) else X / self.unit_

@@ -85,8 +85,10 @@ def search(
         idle = idle + 1 if score(strength) > before * (1 - ENOUGH) else 0
         if idle == 2:
             break
-    while extend and best().strength == max(setting.strength for setting in scores) and len(scores) < 20:
-        score(best().strength * extend)
+    while extend and best().strength == max(setting.strength for setting in scores):
+        before = min(scores.values())
+        if score(best().strength * extend) > before * (1 - ENOUGH):
+            break
     tried = sorted({setting.strength for setting in scores})
     for second in seconds:
         before = best()

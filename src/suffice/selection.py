@@ -35,6 +35,7 @@ class Selection:
     """How settings are compared. `prior_of` and `start_of` build records from the statistics of a fold's training part."""
 
     problem: Problem
+    reference: Problem  # the plain model to beat: the same rows, perhaps in other units
     prior_of: Callable[[Any, Any, Setting], Any]
     start_of: Callable[[Any, Any], Any]
     learner: Any
@@ -92,8 +93,13 @@ class Selection:
             statistics = problem.model.statistics(sub.X, sub.y, sub.weights)
             start = self.start_of(problem.model, statistics)
             held_out = np.sort(dealt[part == held])
-            folds.append(Fold(sub, statistics, start, held_out, problem.model.scores(start, problem.X[held_out])))
+            folds.append(Fold(sub, statistics, start, held_out, self._reference_scores(train, held_out)))
         return folds
+
+    def _reference_scores(self, train: np.ndarray, held_out: np.ndarray) -> np.ndarray:
+        model, X = self.reference.model, self.reference.X
+        statistics = model.statistics(X[train], self.problem.y[train], self.problem.weights[train])
+        return model.scores(self.start_of(model, statistics), X[held_out])
 
     def _held_out_scores(self, fold: Fold, setting: Setting) -> np.ndarray:
         model = self.problem.model
