@@ -328,3 +328,20 @@ def test_the_app_runs_under_typers_own_runner(folder):
     result = CliRunner().invoke(app, ["evaluate", str(folder / "iris.sfc"), str(folder / "iris.csv"), "--json"])
     assert result.exit_code == 0 and json.loads(io.StringIO(result.stdout).readline())["rows"] == 150
     assert CliRunner().invoke(app, ["--version"]).stdout.startswith("suffice ")
+
+
+def test_rows_of_mixed_columns_become_a_frame_with_the_categories_of_training(tmp_path):
+    from suffice.files import read
+    from suffice.trained import prepared, stacked
+
+    path = tmp_path / "a.csv"
+    path.write_text("age,job,y\n39,clerk,no\n,driver,yes\n50,,no\n")
+    tables = list(read(path, "y", chunk_rows=2))
+    trained = prepared(None, tables, "csv", None)
+    X = stacked([trained.inputs(table) for table in tables])
+    assert X["job"].cat.categories.tolist() == ["clerk", "driver"] and X["age"].dtype == float
+    path.write_text("job,more,age\nbaker,1,20\ndriver,2,30\n")
+    options = {"columns": trained.columns, "kinds": trained.kinds, "categories": trained.categories}
+    with pytest.warns(UserWarning, match="'baker' was not seen"):
+        X = trained.inputs(next(read(path, **options)))
+    assert X["job"].cat.codes.tolist() == [-1, 1] and X.columns.tolist() == ["age", "job"]

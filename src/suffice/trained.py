@@ -82,7 +82,7 @@ class Trained:
     def _known(self, column: Any) -> Any:
         """The column with the categories of training; others become missing, with a warning."""
         known = column.cat.set_categories(list(self.categories[column.name]))
-        if unseen := set(column.dropna().unique()) - set(self.categories[column.name]):
+        if unseen := set(column.cat.categories) - set(self.categories[column.name]):
             name = sorted(map(str, unseen))[0]
             warnings.warn(
                 f"column {column.name!r}: {name!r} was not seen in training; taken as missing",

@@ -83,7 +83,6 @@ def _stream(trained: Trained, tables: list[Table], rest: Any, reader: Reader, cl
         X, y = _labelled(trained, tables, None)
         known = np.unique(y if classes is None else np.array(list(classes)))
         _refuse_unknown(y, known, 0)
-        tables.clear()
         trained.model.partial_fit(X, y, classes=known)
         del X, y
         for table in rest:
@@ -95,17 +94,19 @@ def _stream(trained: Trained, tables: list[Table], rest: Any, reader: Reader, cl
     return n_rows
 
 
-def _labelled(trained: Trained, tables: Sequence[Table], known: np.ndarray | None) -> tuple[Any, np.ndarray]:
-    """Inputs and labels of the rows that have a label."""
-    X = stacked([trained.inputs(table) for table in tables])
-    y = np.concatenate([table.y for table in tables])
+def _labelled(trained: Trained, tables: list[Table], known: np.ndarray | None) -> tuple[Any, np.ndarray]:
+    """Inputs and labels of the rows that have a label. The tables are used up, to save their memory."""
+    first_row = tables[0].first_row
+    y = np.concatenate([table.y for table in tables if table.y is not None])
+    tables.reverse()
+    X = stacked([trained.inputs(tables.pop()) for _ in range(len(tables))])
     has_label = np.array([label is not None for label in y], dtype=bool)
     if not has_label.all():
         say(f"{(~has_label).sum():,} rows without a label are left out")
         X, y = X[has_label], y[has_label]
     y = y.astype(str)
     if known is not None:
-        _refuse_unknown(y, known, tables[0].first_row)
+        _refuse_unknown(y, known, first_row)
     return X, y
 
 
