@@ -30,11 +30,12 @@ def make(path: Path, n_rows: int, n_columns: int = 20) -> None:
         frame.assign(y=np.where(y, "yes", "no")).to_csv(path, index=False, header=start == 0, mode="a")
 
 
-def measured(code: str, *arguments: str) -> tuple[float, float]:
-    """Seconds, and the peak memory in MB of the largest child so far."""
-    start = time.perf_counter()
+def measured(code: str, *arguments: str) -> tuple[float, float, float]:
+    """Seconds, seconds of processor time, and the peak memory in MB of the largest child so far."""
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", code, *arguments], check=True)
-    return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, after.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -46,11 +47,12 @@ def main() -> None:
         path = Path(folder) / "long.csv"
         make(path, options.rows)
         print(f"{options.rows:,} rows, {path.stat().st_size / 1e6:,.0f} MB")
-        reading, memory = measured(READ, str(path))
-        print(f"pandas, reading in chunks: {reading:.1f} s, {memory:,.0f} MB")
+        reading, reading_cpu, memory = measured(READ, str(path))
+        print(f"pandas, reading in chunks: {reading:.1f} s ({reading_cpu:.1f} s of processor), {memory:,.0f} MB")
         train = ["train", str(path), "-t", "y", "--loss", options.loss, "-o", str(Path(folder) / "model.sfc")]
-        training, memory = measured(TRAIN, *train)
-        print(f"suffice train --loss {options.loss}: {training:.1f} s ({training / reading:.2f} x), {memory:,.0f} MB")
+        training, cpu, memory = measured(TRAIN, *train)
+        ratios = f"{training / reading:.2f} x; processor {cpu:.1f} s, {cpu / reading_cpu:.2f} x"
+        print(f"suffice train --loss {options.loss}: {training:.1f} s ({ratios}), {memory:,.0f} MB")
 
 
 if __name__ == "__main__":
