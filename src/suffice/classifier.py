@@ -312,7 +312,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_log_proba(self, X):
         """log p(y | x). Where the loss does not calibrate itself, scores are first multiplied by `temperature_`."""
-        scores = self.temperature_ * self.predict_joint_log_proba(X)
+        joint = self.predict_joint_log_proba(X)
+        scores = self.temperature_ * joint
         return scores - logsumexp(scores, axis=1, keepdims=True)
 
     def predict_proba(self, X):

@@ -55,6 +55,8 @@ class Experiment:
         return import_module(f"{__name__}.{self.module}").run(options)
 
 
+DEMO = Experiment("demo", "Our three losses beside scikit-learn's classifiers", 0.5, "demo")
+
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in [

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.paper import gaussian_pass, words_pass
 from ..step_sizes import InverseTime, StepSize
 from .driver import Measure, Problem
 from .stochastic import batch_step
@@ -58,14 +59,10 @@ class Paper:
             rates = np.minimum(1.0, self.step_size * rates)
         fixed, gamma = 0, state.gamma
         if problem.model.family == "gaussian_diagonal":
-            from ..kernels.paper import gaussian_pass
-
             fixed = gaussian_pass(dense_rows(problem.X), problem.y, order, rates, *state.raw, problem.loss.code, self.scaled)
             mass, first, second = (array.copy() for array in state.raw)
             moments = type(state.moments)(mass, problem.model.spread(mass), first, second)
         elif problem.model.family == "multinomial":
-            from ..kernels.paper import words_pass
-
             X = problem.X
             gamma, fixed = words_pass(
                 X.indptr, X.indices, X.data, problem.y, order, rates, *state.raw, gamma, state.alpha, problem.loss.code, self.scaled
