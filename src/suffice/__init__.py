@@ -15,6 +15,8 @@ _HOMES = {
     "MultinomialNB": "naive_bayes",
     "PoissonNB": "naive_bayes",
     "GaussianDiscriminant": "discriminant",
+    "save": "storage",
+    "load": "storage",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Real
-
 
 import numpy as np
 from scipy import sparse
@@ -251,7 +249,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
             self.classes_ = np.unique(classes)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={classes!r} is not the same as in the first call of partial_fit: {self.classes_!r}")
+            raise ValueError(
+                f"classes={classes!r} is not the same as in the first call of partial_fit: {self.classes_!r}"
+            )
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has the labels {unknown!r}, which are not in classes={self.classes_!r}")
@@ -275,10 +275,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         if not problem.loss.is_discriminative:
             moments = statistics + self._given_prior(model, statistics, discriminative=False)
             return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
-        moments = priors.interior(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
+        moments = (
+            priors.interior(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
+        )
         seen = float(statistics.mass.sum())
         if not model.table_prior:
-            prior = priors.uniform(model, statistics, priors.Setting(0.03), mean_squared_row(problem.X, problem.weights))
+            prior = priors.uniform(
+                model, statistics, priors.Setting(0.03), mean_squared_row(problem.X, problem.weights)
+            )
         elif self.prior == "auto":
             prior = priors.blended(model, statistics, priors.Setting(3.0 * model.n_outcomes, 0.0))
         else:
@@ -333,7 +337,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         cost = np.asarray(cost, dtype=float)
         K = len(self.classes_)
         if cost.shape != (K, K) or not np.isfinite(cost).all():
-            raise ValueError(f"cost has shape {cost.shape}; it must be a finite matrix of shape ({K}, {K}), true class by said class")
+            raise ValueError(
+                f"cost has shape {cost.shape}; it must be a finite matrix of shape ({K}, {K}), true class by said class"
+            )
         return self.classes_[(self.predict_proba(X) @ cost).argmin(axis=1)]
 
     def score_samples(self, X):
@@ -406,14 +412,18 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"loss={self.loss!r} is not one of {', '.join(map(repr, LOSSES))}")
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm={self.algorithm!r} is not one of {', '.join(map(repr, ALGORITHMS))}")
-        number = isinstance(self.prior, Real) and not isinstance(self.prior, bool)
+        number = isinstance(self.prior, (int, float, np.number)) and not isinstance(self.prior, bool)
         if not (self.prior in ("auto", "laplace", "log") if not number else 0 <= self.prior < np.inf):
-            raise ValueError(f"prior={self.prior!r} is neither a number of pseudo-counts >= 0 nor 'auto', 'laplace' or 'log'")
+            raise ValueError(
+                f"prior={self.prior!r} is neither a number of pseudo-counts >= 0 nor 'auto', 'laplace' or 'log'"
+            )
         if number and self.prior == 0 and self.loss != "nll":
-            raise ValueError(f"prior=0 leaves loss={self.loss!r} without regularisation: give a positive prior or 'auto'")
+            raise ValueError(
+                f"prior=0 leaves loss={self.loss!r} without regularisation: give a positive prior or 'auto'"
+            )
         if not isinstance(self.max_epochs, (int, np.integer)) or self.max_epochs < 1:
             raise ValueError(f"max_epochs={self.max_epochs!r} is not a positive whole number")
-        if not isinstance(self.tol, Real) or not self.tol >= 0:
+        if not isinstance(self.tol, (int, float, np.number)) or not self.tol >= 0:
             raise ValueError(f"tol={self.tol!r} is not a number >= 0")
         step_size_of(self.step_size)
         return Loss(self.loss)
@@ -458,5 +468,3 @@ def record_history(fit: Fit) -> None:
         for name in ("objective", "nll", "ncll", "hinge", "accuracy"):
             fit.history[name] = [getattr(fit.measure, name)]
         fit.history["shortened"], fit.history["seconds"] = [0], [0.0]
-
-

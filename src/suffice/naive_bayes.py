@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -69,7 +68,9 @@ ATTRIBUTES = """
 
 def documented(cls):
     """Put the shared sections of the docstring where the class asks for them."""
-    cls.__doc__ = cls.__doc__.replace("    PARAMETERS\n", PARAMETERS.strip("\n") + "\n").replace("    ATTRIBUTES\n", ATTRIBUTES.strip("\n") + "\n")
+    cls.__doc__ = cls.__doc__.replace("    PARAMETERS\n", PARAMETERS.strip("\n") + "\n").replace(
+        "    ATTRIBUTES\n", ATTRIBUTES.strip("\n") + "\n"
+    )
     return cls
 
 
@@ -183,7 +184,7 @@ class MultinomialNB(CountClassifier):
     def _row_norm(self) -> float | None:
         if self.row_norm == "auto":
             return None if self.loss == "nll" or self.algorithm == "paper" else 10.0
-        if self.row_norm is None or (isinstance(self.row_norm, Real) and 0 < self.row_norm < np.inf):
+        if self.row_norm is None or (isinstance(self.row_norm, (int, float)) and 0 < self.row_norm < np.inf):
             return self.row_norm
         raise ValueError(f"row_norm={self.row_norm!r} is neither a positive number, None nor 'auto'")
 
@@ -235,16 +236,20 @@ class BernoulliNB(GenerativeClassifier):
             values = X.data if sparse.issparse(X) else X
             wrong = ~((values == 0) | (values == 1) | np.isnan(values))
             if wrong.any():
-                raise ValueError(f"binarize=None but X has the value {values[wrong][0]}: give a threshold, or only 0 and 1")
+                raise ValueError(
+                    f"binarize=None but X has the value {values[wrong][0]}: give a threshold, or only 0 and 1"
+                )
             return X
         if sparse.issparse(X):
             if self.binarize < 0:
-                raise ValueError(f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1")
+                raise ValueError(
+                    f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1"
+                )
             X = X.copy()
             X.data = (X.data > self.binarize).astype(float)
             X.eliminate_zeros()
             return X
-        return np.where(np.isnan(X), np.nan, X > self.binarize)
+        return np.where(np.isnan(X), np.nan, self.binarize < X)
 
     def _model(self, X, n_outcomes, codes, weights):
         return Bernoulli.for_data(X, n_outcomes)
@@ -306,7 +311,8 @@ class CategoricalNB(GenerativeClassifier):
                 unseen.append(j)
         if unseen:
             warnings.warn(
-                f"columns {unseen[:10]} hold categories that were not seen in training; they are treated as missing", stacklevel=4
+                f"columns {unseen[:10]} hold categories that were not seen in training; they are treated as missing",
+                stacklevel=4,
             )
         return codes
 
@@ -315,8 +321,12 @@ class CategoricalNB(GenerativeClassifier):
         if self.min_categories is not None:
             sizes = np.broadcast_to(np.asarray(self.min_categories), (X.shape[1],))
             if not np.issubdtype(sizes.dtype, np.integer) or (sizes < 0).any():
-                raise ValueError(f"min_categories={self.min_categories!r} must be whole numbers >= 0, one or one for each column")
-            found = [np.union1d(values, np.arange(size, dtype=float)) for values, size in zip(found, sizes, strict=True)]
+                raise ValueError(
+                    f"min_categories={self.min_categories!r} must be whole numbers >= 0, one or one for each column"
+                )
+            found = [
+                np.union1d(values, np.arange(size, dtype=float)) for values, size in zip(found, sizes, strict=True)
+            ]
         return [values if len(values) else np.zeros(1) for values in found]
 
     def _model(self, X, n_outcomes, codes, weights):

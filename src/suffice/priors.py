@@ -56,12 +56,17 @@ def uniform(model: Model, statistics, setting: Setting, squared_row: float):
 
 
 def search(
-    evaluate: Callable[[Setting], float], strengths: list[float], seconds: list[float], *, extend: float = 0.0, step: float = 0.0
+    evaluate: Callable[[Setting], float],
+    strengths: list[float],
+    seconds: list[float],
+    *,
+    extend: float = 0.0,
+    step: float = 0.0,
 ) -> tuple[Setting, float]:
     """The setting with the lowest score along strong-to-weak `strengths` (second = 0), then along `seconds` near the best.
 
-    Stops a path after two settings in a row that do not improve by the share ENOUGH. Where the strongest wins, stronger ones are tried (times `extend`), where the last of
-    `seconds` wins, larger ones (plus `step`), until they lose.
+    Stops a path after two settings in a row that do not improve by the share ENOUGH. Where the strongest wins, stronger ones are
+    tried (times `extend`); where the last of `seconds` wins, larger ones (plus `step`), until they lose.
     """
     scores: dict[Setting, float] = {}
 
@@ -74,17 +79,20 @@ def search(
     def best() -> Setting:
         """The lowest score; among those that are as good, the strongest prior, which is easier to fit."""
         limit = min(scores.values()) * (1 + ENOUGH)
-        return max((setting for setting in scores if scores[setting] <= limit), key=lambda setting: (setting.strength, -setting.second))
+        return max(
+            (setting for setting in scores if scores[setting] <= limit),
+            key=lambda setting: (setting.strength, -setting.second),
+        )
 
     idle = 0
     for strength in strengths:
-        before = min(scores.values(), default=np.inf)
-        idle = idle + 1 if score(strength) > before * (1 - ENOUGH) else 0
+        lowest = min(scores.values(), default=np.inf)
+        idle = idle + 1 if score(strength) > lowest * (1 - ENOUGH) else 0
         if idle == 2:
             break
     while extend and best().strength == max(setting.strength for setting in scores):
-        before = min(scores.values())
-        if score(best().strength * extend) > before * (1 - ENOUGH):
+        lowest = min(scores.values())
+        if score(best().strength * extend) > lowest * (1 - ENOUGH):
             break
     tried = sorted({setting.strength for setting in scores})
     for second in seconds:
@@ -111,4 +119,3 @@ def table_strengths(n_rows: float, n_outcomes: int) -> list[float]:
 TABLE_SECONDS = [0.03, 0.1, 0.3, 1.0]
 WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [10.0, 3.0, 1.0, 0.3, 0.1]}
 WORD_TILTS = {"ncll": [0.1, 0.2, 0.3], "hinge": [0.02, 0.04, 0.06]}
-

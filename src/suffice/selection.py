@@ -74,11 +74,17 @@ class Selection:
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
         if mean <= EVIDENCE * spread:
-            return Choice(None, score=score, reason=f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood")
+            return Choice(
+                None, score=score, reason=f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood"
+            )
         start_accuracy = float(weights @ (baseline.argmax(axis=1) == y))
         slack = np.sqrt(max(accuracy * (1 - accuracy), 1e-4) / len(y))
         if accuracy < start_accuracy - (slack if mean > 5 * spread else 0.0):
-            return Choice(None, score=score, reason=f"held-out accuracy {accuracy:.4f} is below {start_accuracy:.4f} of maximum likelihood")
+            return Choice(
+                None,
+                score=score,
+                reason=f"held-out accuracy {accuracy:.4f} is below {start_accuracy:.4f} of maximum likelihood",
+            )
         return Choice(setting, temperatures[setting], score, f"held-out log-loss {score:.4f}")
 
     def _make_folds(self, labelled: np.ndarray) -> list[Fold]:

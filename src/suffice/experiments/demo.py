@@ -38,7 +38,11 @@ def competitors(seed: int) -> dict:
 
 
 def run(options: Options) -> Report:
-    report = Report(notes=["accuracy / log-loss / calibration error / seconds to fit; mean over folds of repeated 2-fold cross-validation"])
+    report = Report(
+        notes=[
+            "accuracy / log-loss / calibration error / seconds to fit; mean over folds of repeated 2-fold cross-validation"
+        ]
+    )
     table: dict[str, dict[str, np.ndarray]] = {}
     n_repeats = 1 if options.quick else options.seeds or 2
     compile_first()
@@ -53,7 +57,13 @@ def run(options: Options) -> Report:
                 figures_ += [measure(competitors(repeat)[model], X, y, *fold) for fold in folds]
             table.setdefault(name, {})[model] = np.mean(figures_, axis=0)
             report.rows.append(
-                Row(f"{name}: {model}", None, float(table[name][model][0]), float(np.std([f[0] for f in figures_])), n_repeats)
+                Row(
+                    f"{name}: {model}",
+                    None,
+                    float(table[name][model][0]),
+                    float(np.std([f[0] for f in figures_])),
+                    n_repeats,
+                )
             )
         options.say(text_of(name, table[name]))
     path = options.folder / "demo.png"
@@ -65,7 +75,11 @@ def run(options: Options) -> Report:
 def compile_first() -> None:
     """Compile (or read from the cache) outside the times that are shown."""
     X, y = load_wine(return_X_y=True)
-    for model in (GaussianNB(prior=1.0, max_epochs=1), GaussianDiscriminant(prior=1.0, max_epochs=1), PoissonNB(prior=1.0, max_epochs=1)):
+    for model in (
+        GaussianNB(prior=1.0, max_epochs=1),
+        GaussianDiscriminant(prior=1.0, max_epochs=1),
+        PoissonNB(prior=1.0, max_epochs=1),
+    ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X, y)
@@ -81,7 +95,12 @@ def measure(model, X, y, train, test) -> tuple[float, float, float, float]:
         return float(model.score(X[test], y[test])), np.nan, np.nan, seconds
     probabilities = model.predict_proba(X[test])
     accuracy = float((model.classes_[probabilities.argmax(axis=1)] == y[test]).mean())
-    return accuracy, log_loss(y[test], probabilities), calibration_error(y[test], probabilities, model.classes_), seconds
+    return (
+        accuracy,
+        log_loss(y[test], probabilities),
+        calibration_error(y[test], probabilities, model.classes_),
+        seconds,
+    )
 
 
 def text_of(name: str, rows: dict[str, np.ndarray]) -> str:

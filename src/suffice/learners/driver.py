@@ -75,7 +75,7 @@ class Fit:
     """What a run gives back. `stopped` is a sentence."""
 
     moments: Any
-    measure: Measure
+    measure: Measure | None
     history: dict[str, list] = field(default_factory=dict)
     n_iter: int = 0
     converged: bool = False
@@ -99,7 +99,8 @@ def run(
 
     `keep_best=False` keeps the last state instead (the paper's algorithm).
     """
-    best = Fit(start, problem.measure(start))
+    kept = problem.measure(start)
+    best = Fit(start, kept)
     began = time.perf_counter()
     state = None
     try:
@@ -108,15 +109,16 @@ def run(
         for epoch in range(1, max_epochs + 1):
             state = learner.step(problem, state)
             measure = state.measure
-            previous = best.measure.objective
+            previous = kept.objective
             if not keep_best or measure.objective <= previous or not np.isfinite(previous):
                 best.moments, best.measure = state.moments, measure
+                kept = measure
             line = {
-                "objective": best.measure.objective,
-                "nll": best.measure.nll,
-                "ncll": best.measure.ncll,
-                "hinge": best.measure.hinge,
-                "accuracy": best.measure.accuracy,
+                "objective": kept.objective,
+                "nll": kept.nll,
+                "ncll": kept.ncll,
+                "hinge": kept.hinge,
+                "accuracy": kept.accuracy,
                 "gap": measure.gap,
                 "shortened": state.n_shortened,
                 "seconds": time.perf_counter() - began,
@@ -131,7 +133,7 @@ def run(
                 best.converged, best.stopped = True, f"the duality gap fell below tol={tol:g}"
                 break
             if not np.isfinite(measure.gap):
-                quiet = quiet + 1 if previous - best.measure.objective <= 0.1 * tol * scale else 0
+                quiet = quiet + 1 if previous - kept.objective <= 0.1 * tol * scale else 0
                 if quiet >= 2 and not state.is_searching:
                     best.converged, best.stopped = True, f"two passes lowered the objective by less than tol={tol:g}"
                     break

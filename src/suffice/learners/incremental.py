@@ -47,7 +47,9 @@ class Incremental:
                 multipliers[y >= 0] = 0.0
             moments = self._moments(problem, multipliers)
             if not multipliers[y >= 0].any() and not model.in_domain(moments):
-                raise ValueError("the prior lies outside the domain of the model: give every outcome and column a positive prior")
+                raise ValueError(
+                    "the prior lies outside the domain of the model: give every outcome and column a positive prior"
+                )
         return State(moments, multipliers.copy(), generator)
 
     def step(self, problem: Problem, state: State) -> State:

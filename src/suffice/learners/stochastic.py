@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..step_sizes import StepSize
+from ..step_sizes import StepSize, is_schedule
 from .driver import Measure, Problem
 
 MIN_RATE = 1e-8
@@ -41,8 +41,14 @@ class Stochastic:
     average: bool = True
 
     def init(self, problem: Problem, start, generator, multipliers=None) -> State:
-        candidates = [start, problem.prior, start * (1.0 / float(start.mass.sum())) + problem.prior * (1.0 / float(problem.prior.mass.sum()))]
-        start, measure = self._best(problem, [problem.model.moments_of(problem.model.natural_of(c)) for c in candidates])
+        candidates = [
+            start,
+            problem.prior,
+            start * (1.0 / float(start.mass.sum())) + problem.prior * (1.0 / float(problem.prior.mass.sum())),
+        ]
+        start, measure = self._best(
+            problem, [problem.model.moments_of(problem.model.natural_of(c)) for c in candidates]
+        )
         n, K = len(problem.y), problem.model.n_outcomes
         factor = self.step_size if isinstance(self.step_size, float) else 1.0
         rate = min(1.0, 0.005 * self.size(n, K) / K * factor)
@@ -65,8 +71,11 @@ class Stochastic:
         n = len(problem.y)
         order, size = state.generator.permutation(n), self.size(n, problem.model.n_outcomes)
         batches = [order[first : first + size] for first in range(0, n, size)]
-        scheduled = hasattr(self.step_size, "rates")
-        rates = self.step_size.rates(state.n_steps, len(batches)) if scheduled else np.full(len(batches), state.rate)
+        rates = (
+            self.step_size.rates(state.n_steps, len(batches))
+            if is_schedule(self.step_size)
+            else np.full(len(batches), state.rate)
+        )
         moments, n_shortened, mean, n_averaged = state.moments, 0, None, 0
         for position, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
             moments, shortened = batch_step(problem, moments, batch, float(rate))
@@ -78,14 +87,21 @@ class Stochastic:
         candidate = moments if mean is None else problem.model.moments_of(mean)
         measure = problem.measure(candidate)
         n_steps = state.n_steps + len(batches)
-        if scheduled:
+        if is_schedule(self.step_size):
             return replace(state, moments=candidate, measure=measure, n_steps=n_steps, n_shortened=n_shortened)
         if measure.objective < state.measure.objective:
             rate = min(1.0, 1.5 * state.rate)
             return State(candidate, state.generator, measure, rate, n_steps, n_shortened)
         rate = state.rate / 4
         return State(
-            state.moments, state.generator, state.measure, rate, n_steps, n_shortened, rate < MIN_RATE, is_searching=True
+            state.moments,
+            state.generator,
+            state.measure,
+            rate,
+            n_steps,
+            n_shortened,
+            rate < MIN_RATE,
+            is_searching=True,
         )
 
 
@@ -119,8 +135,10 @@ def stream_step(problem: Problem, moments, average, n_steps: int, step_size: Ste
     factor = step_size if isinstance(step_size, float) else 1.0
     rates = (
         step_size.rates(n_steps, len(starts))
-        if hasattr(step_size, "rates")
-        else np.minimum(1.0, 0.02 * size / K * factor * (1.0 + np.arange(n_steps, n_steps + len(starts)) / 100.0) ** -0.6)
+        if is_schedule(step_size)
+        else np.minimum(
+            1.0, 0.02 * size / K * factor * (1.0 + np.arange(n_steps, n_steps + len(starts)) / 100.0) ** -0.6
+        )
     )
     n_shortened = 0
     for first, rate in zip(starts, rates, strict=True):

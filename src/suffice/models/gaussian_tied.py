@@ -153,7 +153,9 @@ class GaussianTied(Model):
         mean, within = mean_and_covariance(statistics)
         n = statistics.weight.sum()
         square = np.diagonal(statistics.second) / n
-        spread = np.diag(floored_variance(np.diagonal(within), square - (statistics.first.sum(axis=0) / n) ** 2, square))
+        spread = np.diag(
+            floored_variance(np.diagonal(within), square - (statistics.first.sum(axis=0) / n) ** 2, square)
+        )
         share = statistics.mass / statistics.mass.sum()
         return from_parameters(np.zeros(self.n_outcomes), amount * share, mean, spread)
 

@@ -39,12 +39,19 @@ def run(options: Options) -> Report:
             accuracies.setdefault(f"{loss}, default algorithm", []).append(100 * models[loss].score(X_test, y_test))
         for decay in LAMBDAS[:2] if options.quick else LAMBDAS:
             printed = GaussianNB(
-                loss="ncll", algorithm="paper", step_size=InverseTime(decay), max_epochs=10, random_state=seed, prior=1.0
+                loss="ncll",
+                algorithm="paper",
+                step_size=InverseTime(decay),
+                max_epochs=10,
+                random_state=seed,
+                prior=1.0,
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a check step is no cure: some of these end at chance level
                 printed.fit(X, y)
-            accuracies.setdefault(f"ncll, algorithm='paper', lambda={decay:g}", []).append(100 * printed.score(X_test, y_test))
+            accuracies.setdefault(f"ncll, algorithm='paper', lambda={decay:g}", []).append(
+                100 * printed.score(X_test, y_test)
+            )
         options.say(f"seed {seed}: " + ", ".join(f"{name} {values[-1]:.2f}" for name, values in accuracies.items()))
     rows = [
         Row(name, PAPER[name.split(",")[0]], float(np.mean(values)), float(np.std(values)), n_seeds)
@@ -62,7 +69,9 @@ def draw(path, X, y, models, accuracies) -> None:
         for place, (loss, model) in enumerate(models.items()):
             plot = axes[0, place]
             for k, label in enumerate(model.classes_):
-                plot.hist(X[y == label, 0], bins=160, range=(-12, 12), density=True, alpha=0.25, color=figures.COLOURS[k])
+                plot.hist(
+                    X[y == label, 0], bins=160, range=(-12, 12), density=True, alpha=0.25, color=figures.COLOURS[k]
+                )
                 density = model.class_prior_[k] * norm.pdf(grid, model.theta_[k, 0], np.sqrt(model.var_[k, 0]))
                 plot.plot(grid, density, color=figures.COLOURS[k], label=f"p(x, y={label})")
             plot.set_ylim(0, 0.45)
