@@ -63,7 +63,9 @@ def run() -> None:
         Incremental().step(problem, state)
         passes.append(time.process_time() - began)
     first = min(passes)
-    print(f"  first ncll pass (every row moves) {first:.3f}  ratio {first / plain:.2f}, to our nll fit {first / ours:.2f}")
+    print(
+        f"  first ncll pass (every row moves) {first:.3f}  ratio {first / plain:.2f}, to our nll fit {first / ours:.2f}"
+    )
     whole = cpu_seconds(lambda: GaussianNB(random_state=0).fit(X, y), 1)
     linear = cpu_seconds(lambda: LogisticRegression(max_iter=200).fit(X, y), 1)
     print(f"  GaussianNB().fit with choice of prior {whole:.2f}; scikit-learn LogisticRegression.fit {linear:.2f}")

@@ -22,6 +22,7 @@ from .rows import ROWS
 NLL, NCLL, HINGE = 0, 1, 2
 BOUNDARY = 0.25  # the share of the way to the edge of the domain that one step may take: more, and cells near zero jam
 FLOOR = 1e-300
+SMALL = 0.03  # entries of a direction below this share of its largest are left for a later pass
 
 
 @compiled
@@ -41,18 +42,18 @@ def softmax(scores, posterior):
 
 @compiled
 def conditional_direction(posterior, multipliers, label, delta, tolerance):
-    """delta = onehot - posterior - multipliers, tiny entries left out, sum kept at zero. Returns its largest entry."""
+    """delta = onehot - posterior - multipliers, its small entries left for later, sum kept at zero. Returns its largest entry."""
     largest = 0.0
+    for k in range(len(delta)):
+        delta[k] = (1.0 if k == label else 0.0) - posterior[k] - multipliers[k]
+        largest = max(largest, abs(delta[k]))
+    small = max(0.1 * tolerance, SMALL * largest)
     kept = 0.0
     for k in range(len(delta)):
-        delta[k] = -posterior[k] - multipliers[k]
-        if k == label:
-            delta[k] += 1.0
-        else:
-            if abs(delta[k]) < 0.1 * tolerance:
+        if k != label:
+            if abs(delta[k]) < small:
                 delta[k] = 0.0
             kept += delta[k]
-        largest = max(largest, abs(delta[k]))
     delta[label] = -kept
     return largest
 
