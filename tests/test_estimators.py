@@ -76,21 +76,19 @@ def test_categorical_nb_is_scikit_learns(alpha):
 
 @pytest.mark.parametrize("name", ["iris", "wine"])
 def test_full_discriminant_is_scikit_learns(name):
-    """Scikit-learn divides each covariance by n_k - 1: weights n_k / (n_k - 1) on ... are not offered, so ours is corrected."""
+    """Older scikit-learns divide a covariance by n - 1, newer ones by n: scores are compared after that known factor."""
     X, y = table(name)
     ours = GaussianDiscriminant(covariance="full", loss="nll", prior=0).fit(X, y)
     theirs = discriminant_analysis.QuadraticDiscriminantAnalysis(store_covariance=True).fit(X, y)
-    counts = np.bincount(y)
+    likelihood = np.array([np.cov(X[y == k].T, bias=True) for k in range(3)])
+    shrink = np.array([np.trace(one) / np.trace(other) for one, other in zip(likelihood, theirs.covariance_, strict=True)])
     np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-9)
-    np.testing.assert_allclose(ours.priors_, theirs.priors_)
-    for k, n in enumerate(counts):  # V_ml = (n - 1)/n V_unbiased, so log N changes in a way that is known exactly
-        np.testing.assert_allclose(ours.covariance_[k], theirs.covariance_[k] * (n - 1) / n, rtol=1e-8, atol=1e-10)
-    shrink, d = (counts - 1) / counts, X.shape[1]
-    constants = np.log(theirs.priors_) - 0.5 * d * np.log(2 * np.pi)
-    logdets = np.array([np.log(s).sum() for s in theirs.scalings_])
-    distances = 2 * (np.log(theirs.priors_) - 0.5 * logdets - theirs._decision_function(X))
-    expected = constants - 0.5 * (logdets + d * np.log(shrink)) - 0.5 * distances / shrink
-    np.testing.assert_allclose(ours.predict_joint_log_proba(X), expected, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(ours.covariance_, likelihood, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(ours.covariance_, shrink[:, None, None] * theirs.covariance_, rtol=1e-8, atol=1e-10)
+    d, logdets = X.shape[1], np.linalg.slogdet(np.array(theirs.covariance_))[1]
+    distances = -2 * (theirs.decision_function(X) - np.log(theirs.priors_)) - logdets
+    expected = np.log(theirs.priors_) - 0.5 * (d * np.log(2 * np.pi) + logdets + d * np.log(shrink) + distances / shrink)
+    np.testing.assert_allclose(ours.predict_joint_log_proba(X), expected, rtol=1e-8, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", ["iris", "wine"])
@@ -143,9 +141,7 @@ def test_frames_and_lists_equal_arrays(name):
     array = fitted(name)
     frame = pd.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
     from_frame = clone(array).fit(frame, pd.Series(y))
-    same_predictions(array, from_frame, X if False else frame)if False else np.testing.assert_array_equal(
-        array.predict_joint_log_proba(X), from_frame.predict_joint_log_proba(frame)
-    )
+    np.testing.assert_array_equal(array.predict_joint_log_proba(X), from_frame.predict_joint_log_proba(frame))
     assert list(from_frame.feature_names_in_) == list(frame.columns)
     np.testing.assert_array_equal(array.predict_proba(X), clone(array).fit(X.tolist(), y.tolist()).predict_proba(X.tolist()))
 
