@@ -203,13 +203,13 @@ def test_batch_em_never_lowers_its_bound(case, share):
     assert previous < problem.measure(case.moments).objective
 
 
-@pytest.mark.parametrize("learner", [Incremental(), Stochastic()], ids=["incremental", "stochastic"])
-def test_other_learners_reach_what_batch_em_reaches(case, learner):
+@pytest.mark.parametrize(("learner", "rel"), [(Incremental(), 1e-4), (Stochastic(), 0.02)], ids=["incremental", "stochastic"])
+def test_other_learners_reach_what_batch_em_reaches(case, learner, rel):
     y = np.where(np.arange(len(case.y)) % 2 == 0, -1, case.y)
     problem = case.problem("nll", y=y)
     batch = fit(Batch(), problem, case.moments, max_epochs=300, tol=1e-8)
-    found = fit(learner, problem, case.moments, max_epochs=300, tol=1e-8)
-    assert found.measure.objective == pytest.approx(batch.measure.objective, rel=1e-3)
+    found = fit(learner, problem, case.moments, max_epochs=20 if rel > 1e-3 else 300, tol=1e-8)
+    assert found.measure.objective == pytest.approx(batch.measure.objective, rel=rel)
 
 
 def test_incremental_em_never_lowers_its_bound_at_any_pass(case):

@@ -96,6 +96,15 @@ class Multinomial(Model):
         """A block counts words and not examples: the masses of the outcomes say nothing about its weight."""
         return np.zeros(self.n_outcomes)
 
+    def direction(self, statistics: Moments, prior: Moments, moments: Moments, pull: float = 0.0) -> Moments:
+        """Where a likelihood is fitted the expected part is the moments' own, so that a step is a mixture of moments.
+
+        (Any multiple of q may be taken off a block: the change of q is the same.)
+        """
+        if pull == 0.0:
+            return super().direction(statistics, prior, moments, pull)
+        return statistics + prior - ((float(prior.mass.sum()) + pull) / float(moments.mass.sum())) * moments
+
     def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
         count = moments.count + rate * direction.count
         least = KEEP * moments.count
