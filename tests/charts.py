@@ -1,7 +1,7 @@
-"""Minimal coordinates of every family: moments of total mass 1 as a vector without a redundant entry, and its dual vector.
+"""Minimal coordinates of every family: moments of total mass 1 without a redundant entry, and their dual vector.
 
-Dropped: the last mass (masses add up to one), the last cell of every categorical block and the last word (cells add up to the
-mass), the lower triangle of symmetric matrices.
+Dropped: the last mass (masses add up to one), the last cell of every categorical block and the last word
+(cells add up to the mass), the lower triangle of symmetric matrices.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from suffice.models.poisson import Poisson
 
 
 class Chart:
-    """`point` and `moments` are inverse to each other; `dual` gives d(-entropy)/d(point) up to what `natural_of` says."""
+    """`point` and `moments` are inverse to each other; `dual` gives d(-entropy)/d(point)."""
 
     def __init__(self, model):
         self.model = model

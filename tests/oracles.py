@@ -1,8 +1,8 @@
 """What a general optimiser finds: L-BFGS over unconstrained parameters of each family, on the same objective.
 
-Masses are a softmax, variances exponentials, covariances L L' with a positive diagonal, probabilities a softmax for each block.
-The objective is written here anew over `log_joint` and `log_likelihood` (both tested against scipy.stats elsewhere). Its gradient is
-the chain rule, -<statistics + prior, d theta>, with d theta by central differences; a test checks it against differences of F.
+Masses are a softmax, variances exponentials, covariances L L' with a positive diagonal, probabilities a softmax a block. The
+objective is written here anew over `log_joint` and `log_likelihood` (both tested against scipy.stats elsewhere). Its
+gradient is the chain rule, -<statistics + prior, d theta>, with d theta by central differences; a test checks it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Parameters:
 
 
 def objective(problem: Problem, moments, smoothing: float = 0.0) -> float:
-    """F. With `smoothing` the hinge is replaced by a smooth upper bound: s log(1 + sum over rivals of exp((1 - h)/s))."""
+    """F. With `smoothing` the hinge becomes the smooth s log(1 + sum over rivals of exp((1 - h)/s)), an upper bound."""
     scores = problem.model.log_joint(moments, problem.X)
     if smoothing:
         rows = np.arange(len(problem.y))
@@ -102,7 +102,9 @@ def gradient(problem: Problem, parameters: Parameters, vector: np.ndarray, smoot
     pairs = [getattr(pulled, NATURAL_TO_MOMENT[field.name]).ravel() for field in fields(natural)]
     dual = np.concatenate(pairs)
     steps = 1e-5 * np.eye(len(vector))
-    ahead, behind = ([model.natural_of(parameters.moments(vector + sign * step)).flat() for step in steps] for sign in (1, -1))
+    ahead, behind = (
+        [model.natural_of(parameters.moments(vector + sign * step)).flat() for step in steps] for sign in (1, -1)
+    )
     return -(np.array(ahead) - np.array(behind)) @ dual / 2e-5
 
 
@@ -115,7 +117,8 @@ def best(problem: Problem, start, smoothing: float = 0.0, max_iterations: int = 
         return found if np.isfinite(found) else 1e300
 
     found = minimize(
-        value, parameters.vector(start), jac=lambda vector: gradient(problem, parameters, vector, smoothing), method="L-BFGS-B",
+        value, parameters.vector(start), method="L-BFGS-B",
+        jac=lambda vector: gradient(problem, parameters, vector, smoothing),
         options={"maxiter": max_iterations, "ftol": 1e-10, "gtol": 1e-5, "maxcor": 30},
     )  # fmt: skip
     moments = parameters.moments(found.x)

@@ -21,7 +21,13 @@ from suffice.models.multinomial import Multinomial
 from suffice.models.poisson import Poisson
 
 N_OUTCOMES, N_ROWS, LENGTH = 3, 60, 8
-NATURAL_TO_MOMENT = {"constant": "mass", "linear": "first", "quadratic": "second", "logit": "count", "log_rate": "count"}
+NATURAL_TO_MOMENT = {
+    "constant": "mass",
+    "linear": "first",
+    "quadratic": "second",
+    "logit": "count",
+    "log_rate": "count",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +65,9 @@ def _gaussian_rows(generator, y):
 
 def _categorical_rows(generator, y, sizes):
     tables = [generator.dirichlet(np.ones(size), N_OUTCOMES) for size in sizes]
-    return np.array([[generator.choice(size, p=table[k]) for size, table in zip(sizes, tables, strict=True)] for k in y], float)
+    return np.array(
+        [[generator.choice(size, p=table[k]) for size, table in zip(sizes, tables, strict=True)] for k in y], float
+    )
 
 
 def _count_rows(generator, y):
@@ -78,7 +86,9 @@ def _make(name, for_data, rows, seed) -> Case:
     weights = generator.uniform(0.5, 2.0, len(y))
     model = for_data(X)
     own = priors.interior(model, model.statistics(X, y, weights))
-    if isinstance(model, Multinomial):  # rows of one length: a block's weight is the length times the mass of its outcome
+    if isinstance(
+        model, Multinomial
+    ):  # rows of one length: a block's weight is the length times the mass of its outcome
         own = replace(own, count=own.count * (own.mass * model.length / own.weight))
     return Case(name, model, X, y, weights, own, 2.0 * own + 4.0 * model.pooled(own))
 
@@ -94,9 +104,14 @@ def cases() -> dict[str, Case]:
         _make("gaussian_full", lambda X: GaussianFull.for_data(X, N_OUTCOMES), _gaussian_rows, 2),
         _make("gaussian_tied", lambda X: GaussianTied.for_data(X, N_OUTCOMES), _gaussian_rows, 3),
         _make("categorical", _categorical, lambda g, y: _categorical_rows(g, y, [2, 3, 4]), 4),
-        _make("bernoulli", lambda X: Bernoulli.for_data(X, N_OUTCOMES), lambda g, y: _categorical_rows(g, y, [2] * 4), 5),
         _make(
-            "multinomial", lambda X: Multinomial.for_data(X, N_OUTCOMES), lambda g, y: sparse.csr_matrix(_word_rows(g, y)), 6
+            "bernoulli", lambda X: Bernoulli.for_data(X, N_OUTCOMES), lambda g, y: _categorical_rows(g, y, [2] * 4), 5
+        ),
+        _make(
+            "multinomial",
+            lambda X: Multinomial.for_data(X, N_OUTCOMES),
+            lambda g, y: sparse.csr_matrix(_word_rows(g, y)),
+            6,
         ),
         _make("poisson", lambda X: Poisson.for_data(X, N_OUTCOMES), _count_rows, 7),
     ]

@@ -50,7 +50,9 @@ def test_gaussian_nb_is_scikit_learns(name):
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
 def test_multinomial_nb_is_scikit_learns(alpha, make):
     X, y = table("digits")
-    ours, theirs = same_joint(MultinomialNB(loss="nll", prior=alpha), naive_bayes.MultinomialNB(alpha=alpha), make(X), y)
+    ours, theirs = same_joint(
+        MultinomialNB(loss="nll", prior=alpha), naive_bayes.MultinomialNB(alpha=alpha), make(X), y
+    )
     np.testing.assert_allclose(ours.feature_log_prob_, theirs.feature_log_prob_, rtol=1e-9)
     np.testing.assert_allclose(ours.class_log_prior_, theirs.class_log_prior_, rtol=1e-9)
     np.testing.assert_allclose(ours.feature_count_, theirs.feature_count_)
@@ -61,7 +63,10 @@ def test_multinomial_nb_is_scikit_learns(alpha, make):
 def test_bernoulli_nb_is_scikit_learns(alpha, make):
     X, y = table("digits")
     ours, theirs = same_joint(
-        BernoulliNB(loss="nll", prior=alpha, binarize=7.0), naive_bayes.BernoulliNB(alpha=alpha, binarize=7.0), make(X), y
+        BernoulliNB(loss="nll", prior=alpha, binarize=7.0),
+        naive_bayes.BernoulliNB(alpha=alpha, binarize=7.0),
+        make(X),
+        y,
     )
     np.testing.assert_allclose(ours.feature_log_prob_, theirs.feature_log_prob_, rtol=1e-9)
 
@@ -76,24 +81,28 @@ def test_categorical_nb_is_scikit_learns(alpha):
 
 @pytest.mark.parametrize("name", ["iris", "wine"])
 def test_full_discriminant_is_scikit_learns(name):
-    """Older scikit-learns divide a covariance by n - 1, newer ones by n: scores are compared after that known factor."""
+    """Older scikit-learns divide a covariance by n - 1, newer ones by n: compared after that known factor."""
     X, y = table(name)
     ours = GaussianDiscriminant(covariance="full", loss="nll", prior=0).fit(X, y)
     theirs = discriminant_analysis.QuadraticDiscriminantAnalysis(store_covariance=True).fit(X, y)
     likelihood = np.array([np.cov(X[y == k].T, bias=True) for k in range(3)])
-    shrink = np.array([np.trace(one) / np.trace(other) for one, other in zip(likelihood, theirs.covariance_, strict=True)])
+    shrink = np.array(
+        [np.trace(one) / np.trace(other) for one, other in zip(likelihood, theirs.covariance_, strict=True)]
+    )
     np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-9)
     np.testing.assert_allclose(ours.covariance_, likelihood, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(ours.covariance_, shrink[:, None, None] * theirs.covariance_, rtol=1e-8, atol=1e-10)
     d, logdets = X.shape[1], np.linalg.slogdet(np.array(theirs.covariance_))[1]
     distances = -2 * (theirs.decision_function(X) - np.log(theirs.priors_)) - logdets
-    expected = np.log(theirs.priors_) - 0.5 * (d * np.log(2 * np.pi) + logdets + d * np.log(shrink) + distances / shrink)
+    expected = np.log(theirs.priors_) - 0.5 * (
+        d * np.log(2 * np.pi) + logdets + d * np.log(shrink) + distances / shrink
+    )
     np.testing.assert_allclose(ours.predict_joint_log_proba(X), expected, rtol=1e-8, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", ["iris", "wine"])
 def test_tied_discriminant_is_scikit_learns(name):
-    """LinearDiscriminantAnalysis(solver="lsqr") has the maximum-likelihood covariance; scores up to what no class depends on."""
+    """LinearDiscriminantAnalysis(solver="lsqr") has the maximum-likelihood covariance; scores up to a constant of the row."""
     X, y = table(name)
     ours = GaussianDiscriminant(covariance="tied", loss="nll", prior=0).fit(X, y)
     theirs = discriminant_analysis.LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)
@@ -143,7 +152,9 @@ def test_frames_and_lists_equal_arrays(name):
     from_frame = clone(array).fit(frame, pd.Series(y))
     np.testing.assert_array_equal(array.predict_joint_log_proba(X), from_frame.predict_joint_log_proba(frame))
     assert list(from_frame.feature_names_in_) == list(frame.columns)
-    np.testing.assert_array_equal(array.predict_proba(X), clone(array).fit(X.tolist(), y.tolist()).predict_proba(X.tolist()))
+    np.testing.assert_array_equal(
+        array.predict_proba(X), clone(array).fit(X.tolist(), y.tolist()).predict_proba(X.tolist())
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -203,7 +214,9 @@ def test_a_cost_matrix_by_brute_force(name):
         expected = [sum(p * cost[true, say] for true, p in enumerate(probabilities)) for say in range(3)]
         said.append(model.classes_[int(np.argmin(expected))])
     np.testing.assert_array_equal(model.predict(X, cost=cost), said)
-    np.testing.assert_array_equal(model.predict(X, cost=1.0 - np.eye(3)), model.classes_[model.predict_proba(X).argmax(axis=1)])
+    np.testing.assert_array_equal(
+        model.predict(X, cost=1.0 - np.eye(3)), model.classes_[model.predict_proba(X).argmax(axis=1)]
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -211,7 +224,9 @@ def test_a_cost_matrix_by_brute_force(name):
 def test_density_of_one_column_integrates_to_one(name, loss):
     X, y = rows_for(name, n_features=1)
     model = clone(ESTIMATORS[name]).set_params(loss=loss, random_state=0).fit(X, y)
-    total = integrate.quad(lambda x: float(np.exp(model.score_samples([[x]])[0])), -60, 60, points=[-2, 0, 2], limit=200)[0]
+    total = integrate.quad(
+        lambda x: float(np.exp(model.score_samples([[x]])[0])), -60, 60, points=[-2, 0, 2], limit=200
+    )[0]
     assert total == pytest.approx(1.0, abs=1e-5)
 
 
@@ -308,7 +323,7 @@ def test_warm_start_begins_at_the_last_fit(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_class_prior_takes_the_place_of_the_learned_one(name):
-    X, y = rows_for(name)
+    X, _ = rows_for(name)
     share = np.array([0.2, 0.3, 0.5])
     model = fitted(name, "nll", class_prior=share)
     plain = fitted(name, "nll")
@@ -341,7 +356,7 @@ def test_verbose_prints_a_line_a_pass(capsys):
 
 
 def test_missing_cells_of_categories_unseen_in_training():
-    X, y = rows_for("CategoricalNB")
+    X, _ = rows_for("CategoricalNB")
     model = fitted("CategoricalNB")
     row = X[:1].copy()
     row[0, 1] = 77.0
@@ -421,12 +436,12 @@ def test_wrong_costs_are_named():
 
 
 def test_an_unknown_class_is_named():
-    with pytest.raises(ValueError, match="y=.*7.* is not one of the classes"):
+    with pytest.raises(ValueError, match=r"y=.*7.* is not one of the classes"):
         fitted("GaussianNB").sample(2, y=7)
     X, y = rows_for("GaussianNB")
     with pytest.raises(ValueError, match="classes="):
         GaussianNB().partial_fit(X, y)
-    with pytest.raises(ValueError, match="labels.*2.*classes"):
+    with pytest.raises(ValueError, match=r"labels.*2.*classes"):
         GaussianNB().partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="classes="):
         GaussianNB().partial_fit(X, y, classes=[0, 1, 2]).partial_fit(X, y, classes=[0, 1])

@@ -94,10 +94,15 @@ def scipy_log_joint(case, X) -> np.ndarray:
     model, moments, X = case.model, case.moments, registry.dense(X)
     if isinstance(model, GaussianDiagonal):
         mean, variance = gaussian_diagonal.mean_and_variance(moments)
-        parts = [stats.norm(m + model.location, np.sqrt(v)).logpdf(X).sum(axis=1) for m, v in zip(mean, variance, strict=True)]
+        parts = [
+            stats.norm(m + model.location, np.sqrt(v)).logpdf(X).sum(axis=1)
+            for m, v in zip(mean, variance, strict=True)
+        ]
     elif isinstance(model, GaussianFull):
         mean, covariance = gaussian_full.mean_and_covariance(moments)
-        parts = [stats.multivariate_normal(m + model.location, V).logpdf(X) for m, V in zip(mean, covariance, strict=True)]
+        parts = [
+            stats.multivariate_normal(m + model.location, V).logpdf(X) for m, V in zip(mean, covariance, strict=True)
+        ]
     elif isinstance(model, GaussianTied):
         mean, covariance = gaussian_tied.mean_and_covariance(moments)
         parts = [stats.multivariate_normal(m + model.location, covariance).logpdf(X) for m in mean]

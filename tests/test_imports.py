@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 import suffice
 
 HOME = Path(suffice.__file__).parent
@@ -88,11 +89,15 @@ def test_a_learner_imports_no_family():
 
 def in_a_process(code: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(HOME.parent)}
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_import_suffice_is_light():
-    heavy = in_a_process("import sys, suffice; print([m for m in ('numba', 'sklearn', 'matplotlib', 'pandas') if m in sys.modules])")
+    heavy = in_a_process(
+        "import sys, suffice; print([m for m in ('numba', 'sklearn', 'matplotlib', 'pandas') if m in sys.modules])"
+    )
     assert heavy.strip() == "[]"
 
 

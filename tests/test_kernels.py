@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import registry
-import suffice
 import twins
 from scipy import sparse
 
+import suffice
 from suffice.kernels.rows import ROWS
 from suffice.learners.driver import run
 from suffice.learners.incremental import Incremental
@@ -47,7 +47,9 @@ def one_row(case, i: int):
 
 
 def test_scores_are_the_log_joint(case):
-    np.testing.assert_allclose(case.model.scores(case.prior, case.X), case.model.log_joint(case.prior, case.X), rtol=1e-10)
+    np.testing.assert_allclose(
+        case.model.scores(case.prior, case.X), case.model.log_joint(case.prior, case.X), rtol=1e-10
+    )
 
 
 def test_move_adds_the_statistics(case):
@@ -148,7 +150,9 @@ def test_sparse_rows_give_the_same_epoch():
         if name == "multinomial":
             continue
         dense, rows = case.problem("ncll"), replace(case.problem("ncll"), X=sparse.csr_matrix(case.X))
-        fits = [run(Incremental(), p, case.moments, np.random.default_rng(0), max_epochs=3, tol=0.0) for p in (dense, rows)]
+        fits = [
+            run(Incremental(), p, case.moments, np.random.default_rng(0), max_epochs=3, tol=0.0) for p in (dense, rows)
+        ]
         np.testing.assert_allclose(fits[0].multipliers, fits[1].multipliers, atol=1e-8)
 
 
@@ -169,7 +173,13 @@ print(repr(float(scores.sum())), sum(loops("poisson", "dense")["score_rows"].sta
 def run_copy(folder: Path) -> tuple[float, int]:
     environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, cwd=folder, capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", SCRIPT],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     value, hits = done.stdout.split()
     return float(value), int(hits)

@@ -47,12 +47,16 @@ def optimum(name: str) -> tuple[float, object]:
 def test_measure_is_the_objective(case):
     for loss in ("nll", "ncll", "hinge"):
         problem = case.problem(loss)
-        assert problem.measure(case.moments).objective == pytest.approx(oracles.objective(problem, case.moments), rel=1e-9)
+        assert problem.measure(case.moments).objective == pytest.approx(
+            oracles.objective(problem, case.moments), rel=1e-9
+        )
 
 
 def test_oracle_parameters_are_a_chart(case):
     parameters = oracles.Parameters(case.model)
-    registry.assert_records_close(parameters.moments(parameters.vector(case.moments)), case.moments, rtol=1e-8, atol=1e-10)
+    registry.assert_records_close(
+        parameters.moments(parameters.vector(case.moments)), case.moments, rtol=1e-8, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -60,7 +64,10 @@ def test_gradient_of_the_oracle_by_finite_differences(case, smoothing):
     problem, parameters = case.problem("hinge" if smoothing else "ncll"), oracles.Parameters(case.model)
     vector = parameters.vector(case.moments)
     steps = 1e-5 * np.eye(len(vector))
-    values = [[oracles.objective(problem, parameters.moments(vector + sign * h), smoothing) for h in steps] for sign in (1, -1)]
+    values = [
+        [oracles.objective(problem, parameters.moments(vector + sign * h), smoothing) for h in steps]
+        for sign in (1, -1)
+    ]
     expected = (np.array(values[0]) - np.array(values[1])) / 2e-5
     found = oracles.gradient(problem, parameters, vector, smoothing)
     assert np.linalg.norm(found - expected) <= 1e-6 * np.linalg.norm(expected)
@@ -203,7 +210,9 @@ def test_batch_em_never_lowers_its_bound(case, share):
     assert previous < problem.measure(case.moments).objective
 
 
-@pytest.mark.parametrize(("learner", "rel"), [(Incremental(), 1e-4), (Stochastic(), 0.02)], ids=["incremental", "stochastic"])
+@pytest.mark.parametrize(
+    ("learner", "rel"), [(Incremental(), 1e-4), (Stochastic(), 0.02)], ids=["incremental", "stochastic"]
+)
 def test_other_learners_reach_what_batch_em_reaches(case, learner, rel):
     y = np.where(np.arange(len(case.y)) % 2 == 0, -1, case.y)
     problem = case.problem("nll", y=y)
@@ -234,7 +243,12 @@ def test_one_pass_of_rates_one_over_t_is_the_closed_form(case):
     n = len(case.y)
     problem = replace(case.problem("nll"), weights=np.ones(n))
     found = fit(
-        Stochastic(InverseTime(1.0), batch_size=1, average=False), problem, case.moments, max_epochs=1, tol=0.0, keep_best=False
+        Stochastic(InverseTime(1.0), batch_size=1, average=False),
+        problem,
+        case.moments,
+        max_epochs=1,
+        tol=0.0,
+        keep_best=False,
     )
     closed = case.model.statistics(case.X, case.y, np.ones(n)) + case.prior
     natural, expected = case.model.natural_of(found.moments), case.model.natural_of(closed)
@@ -290,7 +304,14 @@ def test_averaging_lowers_the_objective_of_noisy_steps(case):
     """At a constant rate the average of the second half is better than the last iterate."""
     problem = case.problem("ncll")
     plain, mean = (
-        fit(Stochastic(Constant(0.5), batch_size=2, average=average), problem, case.moments, max_epochs=1, tol=0.0, keep_best=False)
+        fit(
+            Stochastic(Constant(0.5), batch_size=2, average=average),
+            problem,
+            case.moments,
+            max_epochs=1,
+            tol=0.0,
+            keep_best=False,
+        )
         for average in (False, True)
     )
     assert mean.measure.objective < plain.measure.objective

@@ -1,7 +1,7 @@
 """Nothing diverges: hostile data, every estimator, every loss.
 
-Each result is finite and its test accuracy is never more than 2 points below the estimator's own `loss="nll"` fit on the same split;
-the units of the data change no prediction. A small grid runs by default, all of it with SUFFICE_FULL=1.
+Each result is finite and its test accuracy is never more than 2 points below the estimator's own `loss="nll"` fit on the
+same split; the units of the data change no prediction. A small grid runs by default, all of it with SUFFICE_FULL=1.
 """
 
 from __future__ import annotations
@@ -120,7 +120,11 @@ def test_units_change_no_prediction(kind, name, change, loss, scale):
 @pytest.mark.parametrize("step_size", STEP_SIZES)
 @pytest.mark.parametrize(
     ("kind", "name", "change", "loss"),
-    [cell for cell in grid() if (cell[2] == "plain" if FULL else cell[0] in QUICK and cell[1:] == ("iris", "plain", "ncll"))],
+    [
+        cell
+        for cell in grid()
+        if (cell[2] == "plain" if FULL else cell[0] in QUICK and cell[1:] == ("iris", "plain", "ncll"))
+    ],
 )
 def test_any_step_size(kind, name, change, loss, step_size):
     check(kind, name, change, 1.0, loss, algorithm="stochastic", step_size=step_size)

@@ -1,7 +1,7 @@
 """Theorem 2 (Masegosa 2014): the update is the natural gradient.
 
-For every family and loss, `direction` = -(inverse Fisher matrix in mu) (gradient of F in mu), both by finite differences in
-minimal coordinates. The Fisher matrix in mu is d theta / d mu.
+For every family and loss, `direction` = -(inverse Fisher matrix in mu) (gradient of F in mu), both by finite differences
+in minimal coordinates. The Fisher matrix in mu is d theta / d mu.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def natural_gradient(problem, moments) -> np.ndarray:
 
 
 def blockwise(model, moments, step):
-    """A multinomial step in (mass, q): its blocks hold words and not examples, so the part along the masses is left out."""
+    """A multinomial step in (mass, q): its blocks hold words and not examples, so the part along q is left out."""
     if not isinstance(model, Multinomial):
         return Chart(model).point(step)
     share = moments.count / moments.weight
@@ -100,7 +100,9 @@ def test_update_is_the_natural_gradient(case, loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_update_is_the_natural_gradient_away_from_maximum_likelihood(case, loss):
-    other = case.model.expected_statistics(case.X, np.random.default_rng(5).dirichlet(np.ones(registry.N_OUTCOMES), registry.N_ROWS))
+    other = case.model.expected_statistics(
+        case.X, np.random.default_rng(5).dirichlet(np.ones(registry.N_OUTCOMES), registry.N_ROWS)
+    )
     mixed = other + case.prior
     mixed = mixed * (1.0 / mixed.mass.sum())
     check(case.problem(loss), mixed)

@@ -1,4 +1,4 @@
-"""Section 4.1 of Masegosa (2014): one Gaussian against a mixture of two. Read with standard deviations (see docs/decisions.md).
+"""Section 4.1 of Masegosa (2014): one Gaussian against a mixture of two. Spreads are standard deviations.
 
 The paper's accuracies: likelihood 78.6 %, conditional likelihood 90.4 %, hinge 90.6 %.
 """
