@@ -1,6 +1,6 @@
 """What a general optimiser finds: L-BFGS over unconstrained parameters of each family, on the same objective.
 
-Masses are a softmax, variances exponentials, covariances L L' with a positive diagonal, probabilities a softmax a block. The
+Masses are a softmax, variances exponentials, covariances L L' with a positive diagonal, probabilities a softmax. The
 objective is written here anew over `log_joint` and `log_likelihood` (both tested against scipy.stats elsewhere). Its
 gradient is the chain rule, -<statistics + prior, d theta>, with d theta by central differences; a test checks it.
 """

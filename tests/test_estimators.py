@@ -102,7 +102,7 @@ def test_full_discriminant_is_scikit_learns(name):
 
 @pytest.mark.parametrize("name", ["iris", "wine"])
 def test_tied_discriminant_is_scikit_learns(name):
-    """LinearDiscriminantAnalysis(solver="lsqr") has the maximum-likelihood covariance; scores up to a constant of the row."""
+    """LinearDiscriminantAnalysis(solver="lsqr") has the same covariance; scores up to a constant of the row."""
     X, y = table(name)
     ours = GaussianDiscriminant(covariance="tied", loss="nll", prior=0).fit(X, y)
     theirs = discriminant_analysis.LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)

@@ -73,7 +73,7 @@ def test_curve_is_the_score_after_the_move(case):
             moved = np.empty(registry.N_OUTCOMES)
             module.curve(state, row, scores, step, rate * min(1.0, reach), moved, scratch)
             after = case.prior + case.model.expected_statistics(case.X[[i]], rate * min(1.0, reach) * step[None])
-            # up to a constant: a compiled score leaves the total mass alone, and steps that add up to zero do not change it
+            # the total mass is left alone: steps add up to zero
             np.testing.assert_allclose(moved, case.model.log_joint(after, case.X[[i]])[0], rtol=1e-9, atol=1e-9)
 
 

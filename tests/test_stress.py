@@ -1,7 +1,7 @@
 """Nothing diverges: hostile data, every estimator, every loss.
 
-Each result is finite and its test accuracy is never more than 2 points below the estimator's own `loss="nll"` fit on the
-same split; the units of the data change no prediction. A small grid runs by default, all of it with SUFFICE_FULL=1.
+Each result is finite and its test accuracy is never more than 2 points below the estimator's own `loss="nll"` fit on
+the same split; the units of the data change no prediction. A small grid runs by default, all of it with SUFFICE_FULL=1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Theorem 2 (Masegosa 2014): the update is the natural gradient.
 
-For every family and loss, `direction` = -(inverse Fisher matrix in mu) (gradient of F in mu), both by finite differences
+For every family and loss, `direction` = -(inverse Fisher matrix in mu) (gradient of F in mu), both by differences
 in minimal coordinates. The Fisher matrix in mu is d theta / d mu.
 """
 
