@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import wraps
 from numbers import Real
 
 
@@ -29,6 +30,22 @@ from .step_sizes import step_size_of
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
 MAX_MULTIPLIERS = 2**28  # rows x outcomes up to which incremental is taken by itself (2 GiB)
+
+
+def all_or_nothing(train):
+    """A call that fails leaves the estimator as it was: nothing of other data (classes, columns, units) stays behind."""
+
+    @wraps(train)
+    def guarded(self, *args, **kwargs):
+        before = dict(vars(self))
+        try:
+            return train(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded
 
 
 class GenerativeClassifier(ClassifierMixin, BaseEstimator):
@@ -66,6 +83,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Learn from rows X and labels y.
 
@@ -227,6 +245,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
+    @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from one batch of a stream.
 
