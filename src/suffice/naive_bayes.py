@@ -254,6 +254,11 @@ class BernoulliNB(GenerativeClassifier):
         self.feature_count_ = self._statistics.count[1::2].T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on numbers cut in two, as scikit-learn says of its own
+        return tags
+
 
 @documented
 class CategoricalNB(GenerativeClassifier):
