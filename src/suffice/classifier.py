@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import wraps
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +28,22 @@ from .step_sizes import step_size_of
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
 MAX_MULTIPLIERS = 2**28  # rows x outcomes up to which incremental is taken by itself (2 GiB)
+
+
+def all_or_nothing(train):
+    """A call that fails leaves the estimator as it was: nothing of other data (classes, columns, units) stays behind."""
+
+    @wraps(train)
+    def guarded(self, *args, **kwargs):
+        before = dict(vars(self))
+        try:
+            return train(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded
 
 
 class GenerativeClassifier(ClassifierMixin, BaseEstimator):
@@ -64,6 +81,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Learn from rows X and labels y.
 
@@ -81,10 +99,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         loss = self._check_parameters()
         X, y = validate_data(self, X, y, **self._row_options())
         codes = self._encode(y)
-        X = self._check_rows(X, reset=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not (weights > 0).any():
+        counted = weights > 0  # a row of weight zero is as good as not there
+        if not counted.any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
+        X, codes, weights = (X, codes, weights) if counted.all() else (X[counted], codes[counted], weights[counted])
+        X = self._check_rows(X, reset=True)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         with threadpool_limits(1, "blas"):  # thousands of small products: threads would only wait for each other
             model = self._model(X, len(self.classes_), codes, weights)
@@ -223,6 +243,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
+    @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from one batch of a stream.
 
@@ -397,7 +418,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def _plain(self, problem: Problem, *, keep: bool = True) -> Problem:
         """The problem that maximum likelihood solves where training does not help; with `keep` the estimator turns to it."""
-        return problem
+        return replace(problem, X=self._scaled(problem.X, problem.model))
 
     def _unscaled(self, X, model):
         return X

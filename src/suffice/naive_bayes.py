@@ -259,6 +259,11 @@ class BernoulliNB(GenerativeClassifier):
         self.feature_count_ = self._statistics.count[1::2].T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on numbers cut in two, as scikit-learn says of its own
+        return tags
+
 
 @documented
 class CategoricalNB(GenerativeClassifier):
@@ -400,11 +405,6 @@ class PoissonNB(CountClassifier):
             typical = np.median(unit[unit > 0]) if (unit > 0).any() else 1.0
             self.unit_ = np.where(unit > 1e-3 * typical, unit, typical)
         return Poisson.for_data(X, n_outcomes)
-
-    def _plain(self, problem, *, keep=True):
-        if keep and isinstance(self.unit, str):
-            self.unit_ = np.ones(problem.X.shape[1])
-        return problem
 
     def _scaled(self, X, model):
         return X @ sparse.diags(1.0 / self.unit_) if sparse.issparse(X) else X / self.unit_

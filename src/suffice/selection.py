@@ -18,7 +18,8 @@ from scipy.special import logsumexp
 from .learners.driver import Problem, run
 from .priors import Setting, interior, search
 
-EVIDENCE = 2.0  # standard errors by which training must beat maximum likelihood: the best of several settings always looks good
+# standard errors by which training must beat maximum likelihood; more for few rows: the best of several settings always looks good
+EVIDENCE = 2.0
 CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
 MAX_ROWS = 20_000  # the choice is made on at most so many rows
 
@@ -73,13 +74,12 @@ class Selection:
         gain = clipped_losses(baseline, y) - rows
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
-        if mean <= EVIDENCE * spread:
+        if mean <= EVIDENCE * (1 + 100 / len(y)) * spread:
             return Choice(
                 None, score=score, reason=f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood"
             )
         start_accuracy = float(weights @ (baseline.argmax(axis=1) == y))
-        slack = np.sqrt(max(accuracy * (1 - accuracy), 1e-4) / len(y))
-        if accuracy < start_accuracy - (slack if mean > 5 * spread else 0.0):
+        if accuracy < start_accuracy:
             return Choice(
                 None,
                 score=score,

@@ -42,13 +42,20 @@ class Natural(Record):
 @dataclass(frozen=True, eq=False)
 class Multinomial(Model):
     length: float = 1.0  # mean length of a row: what one example adds to a block's weight
+    unit: float = 1.0  # a typical count: pseudo-counts are measured in it, so that the units of X do not matter
 
     family = "multinomial"
     table_prior = False
 
     @classmethod
     def for_data(cls, X, n_outcomes: int) -> Multinomial:
-        return cls(n_outcomes, X.shape[1], max(float(X.sum()) / max(X.shape[0], 1), 1e-12))
+        positive = X.data[X.data > 0]
+        unit = float(np.median(positive)) if len(positive) else 1.0
+        return cls(n_outcomes, X.shape[1], max(float(X.sum()) / max(X.shape[0], 1), 1e-300), unit)
+
+    @property
+    def default_pseudo_counts(self) -> float:
+        return self.unit
 
     def rows_of(self, X):
         return (X.indptr, X.indices, X.data), "pairs"
@@ -95,6 +102,15 @@ class Multinomial(Model):
     def spread(self, mass) -> np.ndarray:
         """A block counts words and not examples: the masses of the outcomes say nothing about its weight."""
         return np.zeros(self.n_outcomes)
+
+    def direction(self, statistics: Moments, prior: Moments, moments: Moments, pull: float = 0.0) -> Moments:
+        """Where a likelihood is fitted the expected part is the moments' own, so that a step is a mixture of moments.
+
+        (Any multiple of q may be taken off a block: the change of q is the same.)
+        """
+        if pull == 0.0:
+            return super().direction(statistics, prior, moments, pull)
+        return statistics + prior - ((float(prior.mass.sum()) + pull) / float(moments.mass.sum())) * moments
 
     def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
         count = moments.count + rate * direction.count
