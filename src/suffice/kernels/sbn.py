@@ -88,7 +88,10 @@ def flip(e, s, r, E, n, h, j):
 
 @njit(**RULES)
 def sweep_plain(H, e, s, r, logits, odds, E, seeds, rows):
-    """Gibbs sweeps of one layer whose units below are binary. `logits` = prior + v W', `odds` = exp(logits). Returns flips."""
+    """Gibbs sweeps of one layer whose units below are binary. `logits` = prior + v W'. Returns flips.
+
+    `odds` = exp(logits), or 0 where that leaves the range of the product: such units take the slow road.
+    """
     n_rows, n_units = H.shape
     n_flips = 0
     for start in range(0, n_rows, BLOCK):
@@ -99,7 +102,7 @@ def sweep_plain(H, e, s, r, logits, odds, E, seeds, rows):
                     h = H[n, j]
                     P = product_of_ratios(r, s, E, n, h, j)
                     u = uniform(seeds[t], U(rows[n] * n_units + j))
-                    if P > 0.0:  # odds of a one: odds / P seen from h = 0, odds * P from h = 1
+                    if P > 0.0 and odds[n, j] > 0.0:  # odds of a one: odds / P seen from h = 0, odds * P from h = 1
                         one = odds[n, j] * P if h else odds[n, j]
                         zero = 1.0 if h else P
                         value = u * (one + zero) < one
