@@ -42,7 +42,8 @@ class VisibleRows:
         missing = np.isnan(X) if X.dtype.kind == "f" else None
         self.missing = missing if missing is not None and missing.any() else None
         filled = X if self.missing is None else np.where(missing, 0, X)
-        self.values = filled if filled.dtype == np.uint8 else filled.astype(np.uint8 if data == "binary" else np.float32)
+        small = data == "binary"  # "count", and "mean" (posterior means of a layer as data), stay floats
+        self.values = filled if filled.dtype == np.uint8 else filled.astype(np.uint8 if small else np.float32)
         self.data = data
 
     def __len__(self) -> int:
@@ -80,12 +81,16 @@ class Tables:
 class Chunk:
     """Chains of some rows. `hidden` is a list of (rows, units) uint8 arrays, changed in place by `sweep`."""
 
-    def __init__(self, tables: Tables, visible: np.ndarray, hidden: list[np.ndarray], rows: np.ndarray, missing=None):
+    def __init__(self, tables: Tables, visible, hidden: list[np.ndarray], rows, missing=None, precise: bool = False):
+        """`precise` makes psi in float64, so that a row's result does not depend on its neighbours: for inference."""
         self.tables, self.visible, self.hidden, self.missing = tables, visible, hidden, missing
+        self.weights = tables.network.weights if precise else tables.weights
+        self.biases = tables.network.biases if precise else tables.biases
+        self.type = np.float64 if precise else np.float32
         self.rows = np.ascontiguousarray(rows, dtype=np.int64)
         self.is_count = tables.network.data == "count"
         self.power = tables.network.power
-        self.drive0 = (visible @ tables.weights[0].T).astype(np.float64)
+        self.drive0 = (visible.astype(self.type) @ self.weights[0].T).astype(np.float64)
         self.none = np.zeros((0, 0))
         self._list_counts()
         self.restart()
@@ -105,7 +110,7 @@ class Chunk:
 
     def _state(self, layer: int):
         kernels = self.tables.kernels
-        psi = self.hidden[layer].astype(np.float32) @ self.tables.weights[layer] + self.tables.biases[layer]
+        psi = self.hidden[layer].astype(self.type) @ self.weights[layer] + self.biases[layer]
         odds = np.exp(np.clip(psi, -69, 69))
         if layer == 0 and self.missing is not None:
             odds[self.missing] = 0
@@ -119,13 +124,13 @@ class Chunk:
         """Logits of a hidden layer from above."""
         if layer + 1 == len(self.hidden):
             return np.broadcast_to(self.tables.network.top_bias, self.hidden[layer].shape)
-        above = self.hidden[layer + 1].astype(np.float32)
-        return (above @ self.tables.weights[layer + 1] + self.tables.biases[layer + 1]).astype(np.float64)
+        above = self.hidden[layer + 1].astype(self.type)
+        return (above @ self.weights[layer + 1] + self.biases[layer + 1]).astype(np.float64)
 
     def drive(self, layer: int) -> np.ndarray:
         if layer == 0:
             return self.drive0
-        return (self.hidden[layer - 1].astype(np.float32) @ self.tables.weights[layer].T).astype(np.float64)
+        return (self.hidden[layer - 1].astype(self.type) @ self.weights[layer].T).astype(np.float64)
 
     def sweep(self, seed: int, first: int, n_sweeps: int = 1, beta: float = 1.0) -> None:
         """Gibbs sweeps number first, first + 1, ... over all layers, the first hidden layer first."""
@@ -162,7 +167,7 @@ class Chunk:
     def log_visible(self) -> np.ndarray:
         """log p(v | h_1) of each row without the binomial coefficient of counts."""
         _, _, r = self.states[0]
-        total = self.visible @ self.tables.biases[0].astype(np.float64) + (self.hidden[0] * self.drive0).sum(1)
+        total = self.visible @ self.tables.network.biases[0] + (self.hidden[0] * self.drive0).sum(1)
         total += self.power * self.tables.kernels.log_r_sums(r)
         if self.is_count:
             log_r = np.log(r.reshape(len(r), -1)[self.count_rows, self.cells].astype(np.float64))
@@ -184,6 +189,35 @@ class Chunk:
     def omega(self, layer: int) -> np.ndarray:
         e = self.states[layer][0]
         return self.tables.kernels.omega_from_odds(e, self.tables.weights[layer].shape[1], self.sizes_u(layer))
+
+    def omega_draw(self, layer: int, seed) -> np.ndarray:
+        """Draws instead of means (binary data)."""
+        from suffice.kernels.sbn_extra import draw_omega
+
+        n_below = self.tables.weights[layer].shape[1]
+        return draw_omega(self.states[layer][0], n_below, sweep_seed(int(seed), 1, layer), self.rows)
+
+
+def content_ids(values: np.ndarray, missing=None) -> np.ndarray:
+    """A number for every row that depends on its content alone: equal rows get equal random numbers, in any order."""
+    cells = values.astype(np.int64) + (0 if missing is None else 2**20 * missing.astype(np.int64))
+    keys = np.random.default_rng(20160509).integers(0, 2**62, values.shape[1])
+    with np.errstate(over="ignore"):
+        return (cells * keys).sum(1) & (2**46 - 1)
+
+
+def ancestral(network: Network, seed: int, ids: np.ndarray) -> list[np.ndarray]:
+    """A sample of all hidden layers for every row id, a function of (seed, id) only."""
+    from suffice.kernels.sbn import uniforms
+
+    hidden: list[np.ndarray] = []
+    for layer in range(network.n_layers - 1, -1, -1):
+        logits = network.top_bias
+        if hidden:
+            logits = hidden[0].astype(float) @ network.weights[layer + 1] + network.biases[layer + 1]
+        draws = uniforms(sweep_seed(seed, 2**40, layer), ids, network.sizes[layer + 1])
+        hidden.insert(0, (draws < expit(logits)).astype(np.uint8))
+    return hidden
 
 
 def initial_chains(network: Network, n_rows: int, seed: int, activity: float | None = None) -> list[np.ndarray]:

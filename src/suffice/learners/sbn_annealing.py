@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from suffice.learners.monte_carlo import Chunk, Tables, VisibleRows, in_chunks
-from suffice.models.sbn import Network, sample_hidden
+from suffice.learners.monte_carlo import Chunk, Tables, VisibleRows, ancestral, content_ids, in_chunks
+from suffice.models.sbn import Network
 
 RENEW = 100  # temperatures between fresh sums of psi, against rounding
 
@@ -27,14 +27,14 @@ def log_coefficients(network: Network, values: np.ndarray) -> np.ndarray:
 def annealed_log_weights(
     network: Network, visible: VisibleRows, n_temperatures: int, n_chains: int, seed: int, n_jobs: int = 1
 ) -> np.ndarray:
-    """Log importance weights, shape (rows, chains)."""
+    """Log importance weights, shape (rows, chains); a row's weights depend on its content and the seed alone."""
     tables = Tables(network)
+    ids = content_ids(visible.values, visible.missing)
 
     def chunk_weights(rows, chain):
         missing, seed_here = visible.missing_at(rows), seed * 1009 + chain
-        rng = np.random.default_rng([seed, chain, int(rows[0])])
-        hidden = sample_hidden(network, len(rows), rng)
-        chunk = Chunk(tables, visible.dense(rows), hidden, rows, missing)
+        hidden = ancestral(network, seed_here, ids[rows])
+        chunk = Chunk(tables, visible.dense(rows), hidden, ids[rows], missing, precise=True)
         total = np.zeros(len(rows))
         for k in range(n_temperatures):
             total += chunk.log_visible() / n_temperatures

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.learners.monte_carlo import Chunk, Tables, VisibleRows, in_chunks, initial_chains
+from suffice.learners.monte_carlo import Chunk, Tables, VisibleRows, in_chunks, initial_chains, sweep_seed
 from suffice.learners.sbn_m_step import LayerStatistics
 from suffice.models.sbn import Network
 
 
 @dataclass
 class Expectation:
-    """What one E-step hands to the M-step: statistics of every layer, activity of the top one, mean log p(v | h_1)."""
+    """What one E-step hands to the M-step: statistics of every layer, activity of the top one, what to report."""
 
     layers: list[LayerStatistics]
     top_mean: np.ndarray
-    log_visible: float
+    progress: dict[str, float]
 
 
-def layer_statistics(chunk: Chunk, layer: int, keep: str = "") -> LayerStatistics:
+def layer_statistics(chunk: Chunk, layer: int, keep: str = "", seed: int = 0) -> LayerStatistics:
     """Sums over the rows of a chunk at the current sample; `keep`: "", "mean" or "draw" of omega for Polya-Gamma steps."""
     h = np.ones((len(chunk.rows), chunk.hidden[layer].shape[1] + 1), np.float32)
     h[:, :-1] = chunk.hidden[layer]
@@ -32,7 +32,7 @@ def layer_statistics(chunk: Chunk, layer: int, keep: str = "") -> LayerStatistic
         kappa = below - u / 2
         if layer == 0 and chunk.missing is not None:
             kappa = np.where(chunk.missing, 0, kappa)
-        omega_kept = chunk.omega_draw(layer) if keep == "draw" else omega
+        omega_kept = chunk.omega_draw(layer, seed) if keep == "draw" else omega
         samples = [(chunk.hidden[layer].copy(), np.asarray(kappa, np.float32), omega_kept)]
     return LayerStatistics(gradient, h.T @ h, omega.sum(0, dtype=np.float64), len(h), samples)
 
@@ -66,7 +66,8 @@ class GibbsExpectation:
             for k in range(self.n_samples):
                 start = first if k == 0 else first + burn + k
                 chunk.sweep(self.seed, start, burn + 1 if k == 0 else 1)
-                found = [layer_statistics(chunk, layer, self.keep) for layer in range(network.n_layers)]
+                draw = sweep_seed(self.seed, start, 63)
+                found = [layer_statistics(chunk, layer, self.keep, draw) for layer in range(network.n_layers)]
                 total = found if total is None else add_lists(total, found)
                 top = top + chunk.hidden[-1].sum(0, dtype=np.float64)
                 fit += chunk.log_visible().sum()
@@ -88,10 +89,10 @@ class GibbsExpectation:
         return collect(in_chunks(one, rows, self.n_jobs), len(rows))
 
 
-def collect(pieces, n_rows: int) -> Expectation:
-    """Sums of chunks in their order."""
+def collect(pieces, n_rows: int, name: str = "log_visible") -> Expectation:
+    """Sums of chunks in their order; `name` is what their last number is the mean of."""
     total, top, fit = None, 0.0, 0.0
     for layers, top_sum, fit_sum in pieces:
         total = layers if total is None else add_lists(total, layers)
         top, fit = top + top_sum, fit + fit_sum
-    return Expectation(total, top / n_rows, fit / n_rows)
+    return Expectation(total, top / n_rows, {name: float(fit / n_rows)})

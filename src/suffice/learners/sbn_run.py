@@ -183,7 +183,10 @@ class Trainer:
         return self.before + time.monotonic() - self.started
 
     def _data(self, stage: Stage) -> VisibleRows:
-        return self.X if stage.low == 0 else VisibleRows(self.run.arrays[f"chain{stage.low - 1}"])
+        if stage.low == 0:
+            return self.X
+        below = self.run.arrays[f"chain{stage.low - 1}"]
+        return VisibleRows(below, "binary" if below.dtype == np.uint8 else "mean")
 
     def _begin(self, stage: Stage, data: VisibleRows) -> None:
         """Fresh layer (a greedy stage, or the only one) and fresh M-step statistics."""
@@ -242,7 +245,7 @@ class Trainer:
         share = stage.n_passes / total_passes
         return (self.elapsed() / (60 * self.settings.max_minutes) - done) / share
 
-    def _step(self, stage: Stage, data: VisibleRows, rows: np.ndarray, rate: float) -> float:
+    def _step(self, stage: Stage, data: VisibleRows, rows: np.ndarray, rate: float) -> dict:
         run, s = self.run, self.settings
         part = run.network.part(stage.low, stage.high)
         state = {shifted(n, -stage.low): a for n, a in run.arrays.items() if n.startswith(("chain", "rec"))}
@@ -253,7 +256,7 @@ class Trainer:
             part = self._maximise(stage, part, again, 1.0 if s.batch_size is None else rate, move_top=False)
         run.network = run.network.with_part(stage.low, stage.high, part)
         self._average(stage, part, rate)
-        return found.log_visible
+        return found.progress
 
     def _maximise(self, stage: Stage, part: Network, found, rate: float, move_top: bool) -> Network:
         weights, biases = [], []
@@ -289,10 +292,10 @@ class Trainer:
             run.network = run.network.with_part(stage.low, stage.high, part)
             run.arrays = {k: v for k, v in run.arrays.items() if not k.startswith(name)}
 
-    def _report(self, stage: Stage, data: VisibleRows, fit: float, total_passes: int) -> None:
+    def _report(self, stage: Stage, data: VisibleRows, fit: dict, total_passes: int) -> None:
         run, s = self.run, self.settings
         done = sum(other.n_passes for other in self.stages[: run.stage]) + run.n_passes
-        line = {"stage": run.stage, "pass": run.n_passes, "log_visible": float(fit), "seconds": self.elapsed()}
+        line = {"stage": run.stage, "pass": run.n_passes, "seconds": self.elapsed()} | fit
         if s.monitor and (run.n_passes == stage.n_passes or run.n_passes % max(1, stage.n_passes // s.monitor) == 0):
             line["bound"] = self.bound(stage, data)
             if run.stage == len(self.stages) - 1 and line["bound"] > run.best_bound:
