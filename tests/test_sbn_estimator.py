@@ -11,6 +11,7 @@ SMALL = {"hidden": (6,), "max_iter": 40, "batch_size": 100, "random_state": 0}
 
 
 @parametrize_with_checks([SigmoidBeliefNetwork(hidden=(5,), max_iter=3, n_temperatures=10)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -24,6 +24,7 @@ def save(path: str | Path, header: dict, arrays: dict[str, np.ndarray]) -> None:
     """Write a checkpoint atomically."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with open(partial, "wb") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -36,6 +37,18 @@ def save(path: str | Path, header: dict, arrays: dict[str, np.ndarray]) -> None:
         os.fsync(file.fileno())
     os.replace(partial, path)
     _sync_folder(path.parent)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Partial files of processes that were killed while writing."""
+    for leftover in path.parent.glob(f".{path.name}.*.partial"):
+        owner = leftover.name.split(".")[-2]
+        try:
+            os.kill(int(owner), 0)
+        except (ValueError, ProcessLookupError):
+            leftover.unlink(missing_ok=True)
+        except (PermissionError, OSError):
+            continue
 
 
 def _sync_folder(folder: Path) -> None:

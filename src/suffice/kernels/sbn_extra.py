@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -45,15 +47,8 @@ def next_normal(stream):
 def normal_cdf_log(x):
     """log Phi(x), stable far in the lower tail."""
     if x > -10.0:
-        return np.log(0.5 * _erfc(-x / np.sqrt(2.0)))
+        return np.log(0.5 * math.erfc(-x / np.sqrt(2.0)))
     return -0.5 * x * x - np.log(-x) - 0.5 * np.log(2.0 * np.pi)
-
-
-@njit(**RULES)
-def _erfc(x):
-    import math
-
-    return math.erfc(x)
 
 
 @njit(**RULES)

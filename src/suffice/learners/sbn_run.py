@@ -176,7 +176,8 @@ class Trainer:
                 run.stopped = "interrupted"
                 if run.best is not None and run.stage == len(self.stages) - 1:
                     run.network = run.best
-        self.checkpointer.offer(lambda: run.as_checkpoint(self.settings), force=run.stopped != "interrupted")
+        if run.stopped != "interrupted":  # an interrupt may fall inside a step: the last whole checkpoint stands
+            self.checkpointer.offer(lambda: run.as_checkpoint(self.settings), force=True)
         return run
 
     def elapsed(self) -> float:
