@@ -52,7 +52,9 @@ def test_any_number_of_layers_with_both_m_steps(hidden, m_step):
 
 
 def test_batch_polya_gamma_em_with_inner_updates_and_many_samples():
-    model = SigmoidBeliefNetwork(**SMALL | {"batch_size": None, "rate": "power"}, m_step="pg", n_samples=5, inner_updates=2)
+    model = SigmoidBeliefNetwork(
+        **SMALL | {"batch_size": None, "rate": "power"}, m_step="pg", n_samples=5, inner_updates=2
+    )
     assert exact(model.fit(bars()), bars()[:100]).mean > independent_fit(bars()) + 1
 
 

@@ -10,7 +10,14 @@ from suffice.learners.sbn_annealing import annealed_log_weights
 from suffice.models import sbn as model
 from suffice.models.sbn_enumeration import exact_em_step, exact_log_likelihood, exact_posterior, hidden_states
 
-CASES = [((8,), "binary"), ((12,), "binary"), ((5, 4), "binary"), ((4, 3, 3), "binary"), ((6,), "count"), ((4, 3), "count")]
+CASES = [
+    ((8,), "binary"),
+    ((12,), "binary"),
+    ((5, 4), "binary"),
+    ((4, 3, 3), "binary"),
+    ((6,), "count"),
+    ((4, 3), "count"),
+]
 
 
 def small_network(hidden, data, scale=1.0, n_visible=37, seed=0):

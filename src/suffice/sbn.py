@@ -165,7 +165,9 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         settings = self._settings()
         if self.with_labels:
             X = self._with_labels(X, y)
-        trainer = Trainer(VisibleRows(X, self.data), settings, self.checkpoint, self.checkpoint_minutes, self.resume, self.callback)
+        trainer = Trainer(
+            VisibleRows(X, self.data), settings, self.checkpoint, self.checkpoint_minutes, self.resume, self.callback
+        )
         run = trainer.train()
         self.network_ = run.network
         self.weights_, self.biases_, self.top_bias_ = run.network.weights, run.network.biases, run.network.top_bias
@@ -185,7 +187,9 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
         hidden = tuple(self.hidden)
         if not hidden or not all(isinstance(n, Integral) and n > 0 for n in hidden):
-            raise ValueError(f"hidden={self.hidden!r} must be positive integers, one a layer, such as (200,) or (200, 200)")
+            raise ValueError(
+                f"hidden={self.hidden!r} must be positive integers, one a layer, such as (200,) or (200, 200)"
+            )
         if self.learner == "gibbs" and self.data == "count":
             raise ValueError('learner="gibbs" draws PG(1, psi) and so needs data="binary"; use "mcem" for counts')
         names = ("data", "learner", "m_step", "max_iter", "batch_size", "n_sweeps", "n_samples", "inner_updates", "rate", "step",
@@ -199,10 +203,14 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                         **chosen)  # fmt: skip
 
     def _checked(self, X, reset: bool) -> np.ndarray:
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32])
+        X = validate_data(
+            self, X, reset=reset, accept_sparse="csr", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
+        )
         X = np.asarray(X.todense()) if issparse(X) else X
         if np.isinf(X).any():
-            raise ValueError("Input X contains infinity or a value too large: only numbers and NaN (missing) are allowed")
+            raise ValueError(
+                "Input X contains infinity or a value too large: only numbers and NaN (missing) are allowed"
+            )
         if self.data == "count":
             bad = ~np.isnan(X) & ((X < 0) | (X != np.floor(X)))
             if bad.any():
@@ -216,7 +224,9 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if other.any():
             n, i = np.argwhere(other)[0]
             if self.binarize is None:
-                raise ValueError(f"X[{n}, {i}] = {X[n, i]} is neither 0 nor 1; set binarize=THRESHOLD to cut values into 0 and 1")
+                raise ValueError(
+                    f"X[{n}, {i}] = {X[n, i]} is neither 0 nor 1; set binarize=THRESHOLD to cut values into 0 and 1"
+                )
             if reset:
                 warnings.warn(f"X has values besides 0 and 1 (X[{n}, {i}] = {X[n, i]}): cut at binarize={self.binarize}",
                               DataConversionWarning, stacklevel=3)  # fmt: skip
@@ -276,7 +286,11 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         seed = self.random_state if random_state is None else random_state
         seed = int(seed) if isinstance(seed, Integral) else check_random_state(seed).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
-        first = sample_hidden(self.network_, n_samples, rng)[0] if label is None else self._given(label, n_samples, seed, n_sweeps)
+        first = (
+            sample_hidden(self.network_, n_samples, rng)[0]
+            if label is None
+            else self._given(label, n_samples, seed, n_sweeps)
+        )
         return sample_visible(self.network_, first, rng)[:, : self.n_features_in_]
 
     def _given(self, label, n_samples: int, seed: int, n_sweeps: int) -> np.ndarray:

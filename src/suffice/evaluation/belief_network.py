@@ -132,4 +132,3 @@ def posterior_means(
 
     pieces = list(in_chunks(one, np.arange(len(visible)), n_jobs))
     return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
-

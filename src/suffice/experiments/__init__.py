@@ -40,7 +40,9 @@ class Row:
 @dataclass
 class Report:
     rows: list[Row] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # what the reader must know: definitions, substitutions, data missing
+    notes: list[str] = field(
+        default_factory=list
+    )  # what the reader must know: definitions, substitutions, data missing
     pictures: list[Path] = field(default_factory=list)
 
 

@@ -114,7 +114,9 @@ def local_signals(network: Network, visible, missing, hidden, means) -> list[np.
         entropy = -np.log(np.maximum(q, 1e-12)).sum(1, dtype=np.float64)
         if i == network.n_layers - 1:
             entropy = entropy + (hidden[i] * network.top_bias - softplus(network.top_bias)).sum(1)
-        psi = hidden[i].astype(np.float32) @ network.weights[i].astype(np.float32) + network.biases[i].astype(np.float32)
+        psi = hidden[i].astype(np.float32) @ network.weights[i].astype(np.float32) + network.biases[i].astype(
+            np.float32
+        )
         below = visible if i == 0 else hidden[i - 1]
         u = below + network.dispersion if i == 0 and network.data == "count" else 1.0
         terms = below * psi - u * softplus(psi)

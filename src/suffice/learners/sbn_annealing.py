@@ -46,7 +46,7 @@ def annealed_log_weights(
 
     rows = np.arange(len(visible))
     columns = [
-        np.concatenate(list(in_chunks(lambda r, c=chain: chunk_weights(r, c), rows, n_jobs))) for chain in range(n_chains)
+        np.concatenate(list(in_chunks(lambda r, c=chain: chunk_weights(r, c), rows, n_jobs)))
+        for chain in range(n_chains)
     ]
     return np.stack(columns, axis=1)
-

@@ -61,7 +61,9 @@ def shrink(parameters: np.ndarray, threshold: np.ndarray) -> np.ndarray:
 class SharedMatrix:
     keeps_samples = False
 
-    def __init__(self, penalty: float, n_total: int, limits: Limits, refresh: int = 5, memory: float = 0.02, floor: float = 0.02):
+    def __init__(
+        self, penalty: float, n_total: int, limits: Limits, refresh: int = 5, memory: float = 0.02, floor: float = 0.02
+    ):
         self.slope, self.limits = np.sqrt(penalty) / n_total, limits
         self.refresh, self.memory, self.floor = refresh, memory, floor
 

@@ -51,7 +51,9 @@ class WeightSampler:
             precision[np.arange(size), np.arange(size)] += precisions[:, i]
             root = cholesky(precision, lower=True, check_finite=False)
             right = solve_triangular(root, state["moments"][:, i], lower=True, check_finite=False)
-            new[:, i] = solve_triangular(root, right + rng.standard_normal(size), lower=True, trans=1, check_finite=False)
+            new[:, i] = solve_triangular(
+                root, right + rng.standard_normal(size), lower=True, trans=1, check_finite=False
+            )
         return new
 
     def _prior(self, parameters: np.ndarray, rng) -> np.ndarray:

@@ -45,7 +45,9 @@ def random_rows(X: np.ndarray, n_rows: int, seed: int = 1) -> np.ndarray:
     return X[np.random.default_rng(seed).permutation(len(X))[:n_rows]]
 
 
-def train(X: np.ndarray, minutes: float, seed: int = 0, watch=None, data: str = "binary", **settings) -> SigmoidBeliefNetwork:
+def train(
+    X: np.ndarray, minutes: float, seed: int = 0, watch=None, data: str = "binary", **settings
+) -> SigmoidBeliefNetwork:
     """A fitted estimator after `minutes` of training. `watch(model, seconds)` is called after passes, off the clock."""
     chosen = Settings(**{"hidden": (200,), "data": data, "max_iter": ENDLESS, "monitor": 0, "seed": seed,
                          "max_minutes": minutes, **settings})  # fmt: skip

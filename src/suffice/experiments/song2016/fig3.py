@@ -31,7 +31,9 @@ def run(options: Options) -> Report:
         show(report, options, f"song2016-fig3-digits-{penalty:g}", np.concatenate(digits).reshape(-1, *data.shape))
         if penalty == min(PAPER_SHARES):
             completions(report, options, model, data)
-    report.notes.append("The paper does not say how lambda meets the online statistics; here sqrt(penalty) = 300 lambda.")
+    report.notes.append(
+        "The paper does not say how lambda meets the online statistics; here sqrt(penalty) = 300 lambda."
+    )
     return report
 
 
@@ -50,6 +52,8 @@ def completions(report: Report, options: Options, model, data) -> None:
     show(report, options, "song2016-fig3-completions", rows, n_columns=12)
 
 
-def show(report: Report, options: Options, name: str, images: np.ndarray, symmetric: bool = False, n_columns: int = 10) -> None:
+def show(
+    report: Report, options: Options, name: str, images: np.ndarray, symmetric: bool = False, n_columns: int = 10
+) -> None:
     drawn = pictures.tiles(images, n_columns, symmetric, name)
     report.pictures.append(pictures.save(drawn, options.folder, name))

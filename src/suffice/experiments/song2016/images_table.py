@@ -19,14 +19,18 @@ def run_table(options: Options, paper: dict, names: list[str], estimator: str) -
         test = common.random_rows(data.test, n_test)
         for hidden in ((200,), (200, 200)):
             for name in names:
-                if (data_name, hidden, name) not in paper or (options.quick and (data_name, hidden) == ("MNIST", (200, 200))):
+                if (data_name, hidden, name) not in paper or (
+                    options.quick and (data_name, hidden) == ("MNIST", (200, 200))
+                ):
                     continue
                 model = common.train(data.train_and_valid, minutes, hidden=hidden, **common.METHODS[name])
                 result = evaluate(model, test, estimator, options, len(hidden))
                 label = f"{data_name} {'-'.join(map(str, hidden))} {name}"
                 report.rows.append(Row(label, paper[data_name, hidden, name], result.mean, result.standard_error))
                 options.say(f"{label}: {result} after {minutes:g} minutes, paper {paper[data_name, hidden, name]}")
-    report.notes.append(f"{minutes:g} minutes of training each on one thread; the spread is the standard error over test rows.")
+    report.notes.append(
+        f"{minutes:g} minutes of training each on one thread; the spread is the standard error over test rows."
+    )
     report.notes.append("Test rows: the same random rows for all methods; trained on train plus valid.")
     return report
 

@@ -16,8 +16,13 @@ def run(options: Options) -> Report:
     minutes = 0.05 if options.quick else options.minutes or 3.0
     for name, paper in PAPER.items():
         model = topics.train(data, name, minutes)
-        result = topics.perplexity(model, data, n_burn=10, n_samples=10) if options.quick else topics.perplexity(model, data)
+        result = (
+            topics.perplexity(model, data, n_burn=10, n_samples=10) if options.quick else topics.perplexity(model, data)
+        )
         report.rows.append(Row(f"20 Newsgroups 128 {name}", paper, result.mean, result.standard_error))
         options.say(f"{name}: {result} after {minutes:g} minutes, paper {paper}")
-    report.notes += [topics.DEFINITION, "RCV1-v2 is not freely available here: suffice.datasets has no copy and none was run."]
+    report.notes += [
+        topics.DEFINITION,
+        "RCV1-v2 is not freely available here: suffice.datasets has no copy and none was run.",
+    ]
     return report
