@@ -1,5 +1,7 @@
 """Pieces of the learners against closed forms and their readable twins."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -17,7 +19,7 @@ from suffice.models.sbn_enumeration import exact_log_likelihood, exact_posterior
 def example(data="binary", n_rows=300, gaps=0.1, hidden=(7,)):
     rng = np.random.default_rng(3)
     sizes = [45, *hidden]
-    weights = [rng.standard_normal((a, b)) for b, a in zip(sizes[:-1], sizes[1:], strict=True)]
+    weights = [rng.standard_normal((a, b)) for b, a in itertools.pairwise(sizes)]
     network = model.Network(weights, [rng.standard_normal(n) - 1 for n in sizes[:-1]], np.zeros(sizes[-1]), data, 0.6)
     hidden = model.sample_hidden(network, n_rows, rng)
     X = model.sample_visible(network, hidden[0], rng)

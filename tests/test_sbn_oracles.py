@@ -1,5 +1,7 @@
 """Sigmoid belief networks against their oracles: the NumPy twin and enumeration of every hidden state."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
@@ -23,7 +25,7 @@ CASES = [
 def small_network(hidden, data, scale=1.0, n_visible=37, seed=0):
     rng = np.random.default_rng(seed)
     sizes = [n_visible, *hidden]
-    weights = [scale * rng.standard_normal((a, b)) for b, a in zip(sizes[:-1], sizes[1:], strict=True)]
+    weights = [scale * rng.standard_normal((a, b)) for b, a in itertools.pairwise(sizes)]
     biases = [rng.standard_normal(n) - 1 for n in sizes[:-1]]
     return model.Network(weights, biases, rng.standard_normal(sizes[-1]) - 0.5, data, 0.7)
 

@@ -1,8 +1,8 @@
 """Checkpoints of long runs: arrays and a JSON header in one file that is always whole.
 
-A file is a zip of `header.json` and one `.npy` member an array (no pickle). It is written beside its destination, forced
-to disk, and renamed over it: a process killed at any moment leaves the old checkpoint or the new one, never a part.
-Any learner whose state is a dictionary of arrays and a few numbers can use it.
+A file is a zip of `header.json` and one `.npy` member an array (no pickle). It is written beside its destination,
+forced to disk, and renamed over it: a process killed at any moment leaves the old checkpoint or the new one, never a
+part. Any learner whose state is a dictionary of arrays and a few numbers can use it.
 """
 
 from __future__ import annotations

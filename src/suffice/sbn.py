@@ -17,12 +17,16 @@ from suffice.models.sbn import Network, sample_hidden, sample_visible
 
 __all__ = ["SigmoidBeliefNetwork"]
 
+PASSED_ON = ("data", "learner", "m_step", "max_iter", "batch_size", "n_sweeps", "n_samples", "inner_updates", "rate",
+             "step", "joint_step", "alpha", "penalty", "dispersion", "activity", "max_weight", "learning_rate",
+             "max_minutes", "n_jobs")  # fmt: skip
+
 
 class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A directed network of binary units, learned by Monte Carlo EM (Neal 1992; Song et al. 2016).
 
-    Use it to learn a density of binary images or word counts that can be sampled, scored, conditioned and completed. NaN is
-    a missing cell and is summed out.
+    Use it to learn a density of binary images or word counts that can be sampled, scored, conditioned and completed.
+    NaN is a missing cell and is summed out.
 
     Parameters
     ----------
@@ -31,8 +35,8 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     data : {"binary", "count"}, default="binary"
         Bernoulli or negative-binomial visible layer.
     learner : {"mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil"}, default="mcem"
-        Gibbs E-step with the shared M-step; recognition network with the same M-step; Neal's gradient; posterior sampling of
-        the weights; mean field; recognition network with gradients.
+        Gibbs E-step with the shared M-step; recognition network with the same M-step; Neal's gradient; posterior
+        sampling of the weights; mean field; recognition network with gradients.
     m_step : {"kron", "pg"}, default="kron"
         Shared-matrix step, or the paper's Polya-Gamma solve ("mcem" and "rec-mcem" only).
     max_iter : int, default=30
@@ -54,8 +58,8 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     binarize : float or None, default=0.5
         Values above are ones (binary data); None demands zeros and ones.
     checkpoint, resume : path or None
-        Where to write checkpoints every `checkpoint_minutes`, and one to continue from: the result is that of a run that
-        never stopped.
+        Where to write checkpoints every `checkpoint_minutes`, and one to continue from: the result is that of a run
+        that never stopped.
     max_minutes : float or None
         A time budget: rates fall with time instead of passes and training stops in time.
     callback : callable or None
@@ -115,10 +119,10 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     }
 
     def __init__(self, hidden=(200,), *, data="binary", learner="mcem", m_step="kron", max_iter=30, batch_size=1000,
-                 n_sweeps=2, n_samples=1, inner_updates=1, rate="linear", step=0.2, joint_step=0.1, alpha=0.501, penalty=0.0,
-                 dispersion=0.3, activity=0.01, max_weight=8.0, learning_rate=None, with_labels=False, binarize=0.5,
-                 checkpoint=None, checkpoint_minutes=3.0, resume=None, max_minutes=None, callback=None, n_temperatures=300,
-                 n_jobs=1, random_state=None):  # fmt: skip
+                 n_sweeps=2, n_samples=1, inner_updates=1, rate="linear", step=0.2, joint_step=0.1, alpha=0.501,
+                 penalty=0.0, dispersion=0.3, activity=0.01, max_weight=8.0, learning_rate=None, with_labels=False,
+                 binarize=0.5, checkpoint=None, checkpoint_minutes=3.0, resume=None, max_minutes=None, callback=None,
+                 n_temperatures=300, n_jobs=1, random_state=None):  # fmt: skip
         self.hidden = hidden
         self.data = data
         self.learner = learner
@@ -192,15 +196,12 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             )
         if self.learner == "gibbs" and self.data == "count":
             raise ValueError('learner="gibbs" draws PG(1, psi) and so needs data="binary"; use "mcem" for counts')
-        names = ("data", "learner", "m_step", "max_iter", "batch_size", "n_sweeps", "n_samples", "inner_updates", "rate", "step",
-                 "joint_step", "alpha", "penalty", "dispersion", "activity", "max_weight", "learning_rate", "max_minutes",
-                 "n_jobs")  # fmt: skip
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(2**31 - 1)
-        chosen = {name: getattr(self, name) for name in names}
-        return Settings(hidden=tuple(int(n) for n in hidden), seed=int(seed), average=0.3 if self.learner == "gibbs" else 0.0,
-                        **chosen)  # fmt: skip
+        chosen = {name: getattr(self, name) for name in PASSED_ON}
+        average = 0.3 if self.learner == "gibbs" else 0.0  # a posterior mean instead of one draw
+        return Settings(hidden=tuple(int(n) for n in hidden), seed=int(seed), average=average, **chosen)
 
     def _checked(self, X, reset: bool) -> np.ndarray:
         X = validate_data(
@@ -212,7 +213,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 "Input X contains infinity or a value too large: only numbers and NaN (missing) are allowed"
             )
         if self.data == "count":
-            bad = ~np.isnan(X) & ((X < 0) | (X != np.floor(X)))
+            bad = ~np.isnan(X) & ((X < 0) | (np.floor(X) != X))
             if bad.any():
                 n, i = np.argwhere(bad)[0]
                 raise ValueError(
@@ -228,9 +229,9 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                     f"X[{n}, {i}] = {X[n, i]} is neither 0 nor 1; set binarize=THRESHOLD to cut values into 0 and 1"
                 )
             if reset:
-                warnings.warn(f"X has values besides 0 and 1 (X[{n}, {i}] = {X[n, i]}): cut at binarize={self.binarize}",
-                              DataConversionWarning, stacklevel=3)  # fmt: skip
-            X = np.where(np.isnan(X), np.nan, (X > self.binarize).astype(float))
+                text = f"X has values besides 0 and 1 (X[{n}, {i}] = {X[n, i]}): cut at binarize={self.binarize}"
+                warnings.warn(text, DataConversionWarning, stacklevel=3)
+            X = np.where(np.isnan(X), np.nan, (self.binarize < X).astype(float))
         return X
 
     def _with_labels(self, X, y) -> np.ndarray:

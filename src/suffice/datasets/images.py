@@ -1,6 +1,7 @@
 """Binary images of the papers: OCR letters and the fixed binarisation of MNIST.
 
-Read from the folder named by the environment variable SUFFICE_DATA (laid out as `image/ocr_letters/letter.data.xz`, ...).
+Read from the folder named by the environment variable SUFFICE_DATA (laid out as `image/ocr_letters/letter.data.xz`,
+...).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Held-out log-likelihood of sigmoid belief networks: exact, by annealing, and by bounds.
 
-Every function takes a fitted `SigmoidBeliefNetwork` or a `suffice.models.sbn.Network`, and rows that may have missing cells.
+Every function takes a fitted `SigmoidBeliefNetwork` or a `suffice.models.sbn.Network`, and rows that may have
+missing cells.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def annealed_importance_sampling(
 ) -> Estimate:
     """log p(v) by annealing: a lower bound in expectation, tight for many temperatures (1,000 a layer is a good start).
 
-    `details["log_weights"]` has one column a chain; their spread is the estimator's own error, `details["chain_error"]`.
+    `details["log_weights"]` has one column a chain; their spread is the estimator's own error,
+    `details["chain_error"]`.
     """
     if n_temperatures < 1 or n_chains < 1:
         raise ValueError(f"n_temperatures={n_temperatures} and n_chains={n_chains} must be at least 1")
@@ -75,7 +77,7 @@ def mean_field_means(network: Network, visible: VisibleRows, rows, n_sweeps: int
 
 
 def variational_bound(model, X, n_samples: int = 10, n_sweeps: int = 50, random_state: int = 0) -> Estimate:
-    """E_q[log p(v, h) - log q(h)]: q is the model's recognition network if it has one, else mean field fitted to each row."""
+    """E_q[log p(v, h) - log q(h)]; q is the model's recognition network, or mean field fitted to each row."""
     weights, name = proposal_weights(model, X, n_samples, n_sweeps, random_state)
     return Estimate(f"variational lower bound, {name}", weights.mean(1), n_samples)
 
@@ -114,8 +116,8 @@ def posterior_means(
     tables, ids = Tables(network), content_ids(visible.values, visible.missing)
 
     def one(rows):
-        chunk = Chunk(tables, visible.dense(rows), ancestral(network, seed, ids[rows]), ids[rows], visible.missing_at(rows),
-                      precise=True)  # fmt: skip
+        hidden, missing = ancestral(network, seed, ids[rows]), visible.missing_at(rows)
+        chunk = Chunk(tables, visible.dense(rows), hidden, ids[rows], missing, precise=True)
         for k in range(n_burn):  # a short annealing run instead of a cold start: fewer chains stuck in a bad mode
             chunk.sweep(seed, k, beta=min(1.0, 2 * (k + 1) / n_burn))
         chunk.restart()

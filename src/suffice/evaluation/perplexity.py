@@ -1,7 +1,8 @@
 """Document-completion perplexity (80/20; Gan et al. 2015, used by Song et al. 2016, Table 4).
 
 The hidden units of a test document are sampled given its observed words (80 % of the tokens). Averaging the rates
-E[v_w | h] over the samples and normalising over the vocabulary gives p_w, and over the held-out tokens y of all documents
+E[v_w | h] over the samples and normalising over the vocabulary gives p_w, and over the held-out tokens y of all
+documents
 
     perplexity = exp( - sum_d sum_w y_dw log p_dw / sum_d sum_w y_dw ).
 

@@ -26,5 +26,5 @@ class Estimate:
         return float(np.std(self.per_sample, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
 
     def __str__(self) -> str:
-        rows = len(self.per_sample)
-        return f"{self.mean:.2f} +- {self.standard_error:.2f} ({self.estimator}, {rows} rows, {self.n_samples} samples a row)"
+        how = f"{self.estimator}, {len(self.per_sample)} rows, {self.n_samples} samples a row"
+        return f"{self.mean:.2f} +- {self.standard_error:.2f} ({how})"

@@ -5,8 +5,9 @@ Flipping unit j multiplies the likelihood's denominator by
 
     P = prod_m (1 + e_m E) / (1 + e_m) = prod_m (r_m + s_m E),     E = exp(+-W_jm)
 
-one multiply-add and one multiply a unit, no logarithm. A missing cell has e = s = 0, r = 1: its factor is one. Arrays over the
-units below are float32, packed as (..., 4, quarter) so that four independent products hide the multiplier's latency.
+one multiply-add and one multiply a unit, no logarithm. A missing cell has e = s = 0, r = 1: its factor is one.
+Arrays over the units below are float32, packed as (..., 4, quarter) so that four independent products hide the
+multiplier's latency.
 
 Random numbers are a hash of (seed of the sweep, row, unit): a result does not depend on blocks, chunks or threads.
 """

@@ -1,7 +1,7 @@
 """Posterior chains of a sigmoid belief network: the Monte Carlo E-step, annealed sampling and imputation stand on it.
 
-A `Chunk` is a fixed number of rows with the state of their chains. Chunks are independent, so they run on threads, and their
-sums are added in order: neither chunks nor threads change a result.
+A `Chunk` is a fixed number of rows with the state of their chains. Chunks are independent, so they run on threads,
+and their sums are added in order: neither chunks nor threads change a result.
 """
 
 from __future__ import annotations

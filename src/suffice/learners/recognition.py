@@ -1,8 +1,10 @@
 """E-step by a recognition network ("rec-mcem", "nvil"; Mnih and Gregor 2014).
 
-q(h_1 | v) = Bernoulli(sigma(v A_1 + a_1)), q(h_2 | h_1) = Bernoulli(sigma(h_1 A_2 + a_2)), ... Its gradient for layer l is
+q(h_1 | v) = Bernoulli(sigma(v A_1 + a_1)), q(h_2 | h_1) = Bernoulli(sigma(h_1 A_2 + a_2)), ... Its gradient for
+layer l is
 
-    E_q[ signal_l d log q(h_l | h_(l-1)) ],    signal_l = log p(h_(l-1), h_l, ...) - log q(h_l, ... | h_(l-1)) - baselines
+    E_q[ signal_l d log q(h_l | h_(l-1)) ],    signal_l = log p(h_(l-1), h_l, ...) - log q(h_l, ... | h_(l-1)) -
+    baselines
 
 with NVIL's variance reduction: signals local to the layer, a running mean and scale, and a baseline that depends on the
 input (one hidden layer of tanh units, trained to predict the signal). The bound E_q[log p - log q] is what is reported.

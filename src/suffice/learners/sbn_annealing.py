@@ -1,8 +1,9 @@
 """Annealed importance sampling of log p(v) (Neal 2001; Salakhutdinov and Murray 2008).
 
-Path: p_beta(h) proportional to p(h) p(v | h_1)^beta, beta = 0, 1/T, ..., 1, from an ancestral sample. At every temperature the log
-weight gains log p(v | h_1) / T, then one Gibbs sweep of all layers leaves p_beta unchanged. Every weight is an unbiased
-estimate of p(v), so its logarithm is a lower bound in expectation, and tight when T is large.
+Path: p_beta(h) proportional to p(h) p(v | h_1)^beta, beta = 0, 1/T, ..., 1, from an ancestral sample. At every
+temperature the log weight gains log p(v | h_1) / T, then one Gibbs sweep of all layers leaves p_beta unchanged.
+Every weight is an unbiased estimate of p(v), so its logarithm is a lower bound in expectation, and tight when T is
+large.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Expectation:
 
 
 def layer_statistics(chunk: Chunk, layer: int, keep: str = "", seed: int = 0) -> LayerStatistics:
-    """Sums over the rows of a chunk at the current sample; `keep`: "", "mean" or "draw" of omega for Polya-Gamma steps."""
+    """Sums over the rows of a chunk; `keep` its samples with the "mean" or a "draw" of omega for Polya-Gamma steps."""
     h = np.ones((len(chunk.rows), chunk.hidden[layer].shape[1] + 1), np.float32)
     h[:, :-1] = chunk.hidden[layer]
     u, below = chunk.sizes_u(layer), chunk.below(layer)

@@ -3,8 +3,10 @@
 Parameters of a layer are one matrix (units above + 1, units below) whose last row is the bias. An E-step hands over
 `LayerStatistics` (sums over rows); an M-step moves the parameters with a rate in (0, 1].
 
-- `SharedMatrix` ("kron"): the Polya-Gamma matrix of unit i, E[omega_i h h'], is replaced by E[omega_i] E[h h'], so that one
-  inverse serves all units: w_i += rate * E[hh']^-1 gradient_i / E[omega_i]. With omega = 1/4 it would be Boehning's bound.
+- `SharedMatrix` ("kron"): the Polya-Gamma matrix of unit i, E[omega_i h h'], is replaced by E[omega_i] E[h h'], so
+that one
+  inverse serves all units: w_i += rate * E[hh']^-1 gradient_i / E[omega_i]. With omega = 1/4 it would be Boehning's
+  bound.
 - `PolyaGamma` ("pg"): the paper's M-step (section 3.2), online by interpolating its statistics (section 3.4).
 - `Gradient` ("sgd", "adam"): a step along the gradient, Neal's learner and NVIL's.
 """
@@ -52,7 +54,7 @@ class Limits:
 
 
 def shrink(parameters: np.ndarray, threshold: np.ndarray) -> np.ndarray:
-    """Soft threshold of the weights (not of the bias): the fixed point of the Laplace prior's scale mixture near zero."""
+    """Soft threshold of the weights (not of the bias): where the Laplace prior's scale mixture ends."""
     out = parameters.copy()
     out[:-1] = np.sign(out[:-1]) * np.maximum(np.abs(out[:-1]) - threshold[:-1], 0)
     return out
@@ -69,8 +71,8 @@ class SharedMatrix:
 
     def initial(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
         size = len(parameters)
-        return {"second": np.zeros((size, size)), "inverse": np.zeros((size, size)), "omega": np.zeros(parameters.shape[1]),
-                "steps": np.zeros((), np.int64)}  # fmt: skip
+        matrices = {"second": np.zeros((size, size)), "inverse": np.zeros((size, size))}
+        return matrices | {"omega": np.zeros(parameters.shape[1]), "steps": np.zeros((), np.int64)}
 
     def update(self, state: dict, parameters: np.ndarray, statistics: LayerStatistics, rate: float) -> np.ndarray:
         n, first = statistics.n_rows, state["steps"] == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from suffice.learners.monte_carlo import VisibleRows
@@ -19,7 +21,7 @@ def bias_of_mean(mean: np.ndarray, n_rows: int, data: str, dispersion: float) ->
 
 
 def initial_layer(rows: VisibleRows, n_units: int, activity: float, scale: float, rng, dispersion: float = 1.0):
-    """(weights, bias, top bias) of a layer above `rows`: each unit starts as a random row minus the mean, times `scale`."""
+    """(weights, bias, top bias) of a layer above `rows`: each unit a random row minus the mean, times `scale`."""
     mean = rows.column_means()
     bias = np.clip(bias_of_mean(mean, len(rows), rows.data, dispersion), -12, 12)
     chosen = rng.choice(len(rows), n_units, replace=n_units > len(rows))
@@ -38,5 +40,5 @@ def initial_layer(rows: VisibleRows, n_units: int, activity: float, scale: float
 
 def empty_network(n_columns: int, hidden: tuple[int, ...], data: str, dispersion: float) -> Network:
     sizes = [n_columns, *hidden]
-    weights = [np.zeros((above, below)) for below, above in zip(sizes[:-1], sizes[1:], strict=True)]
+    weights = [np.zeros((above, below)) for below, above in itertools.pairwise(sizes)]
     return Network(weights, [np.zeros(n) for n in sizes[:-1]], np.zeros(sizes[-1]), data, dispersion)

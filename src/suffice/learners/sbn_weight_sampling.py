@@ -1,7 +1,7 @@
 """Posterior sampling of the weights ("gibbs"; Gan et al. 2015): the fourth baseline of the paper's Table 1.
 
-One pass draws every hidden unit given the weights, omega ~ PG(1, psi) for every cell, and then the weights of every unit
-below from their Gaussian conditional, N(P^-1 sum kappa h, P^-1) with P = sum omega h h' + the prior's precision.
+One pass draws every hidden unit given the weights, omega ~ PG(1, psi) for every cell, and then the weights of every
+unit below from their Gaussian conditional, N(P^-1 sum kappa h, P^-1) with P = sum omega h h' + the prior's precision.
 """
 
 from __future__ import annotations

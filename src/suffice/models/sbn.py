@@ -23,7 +23,8 @@ bias into i, and the Polya-Gamma identity (paper, eq. 7), the bound
     omega  = u tanh(psi/2) / (2 psi)  at the current w
 
 is quadratic: w_i = (sum_n omega_ni h_n h_n' + Phi_i)^-1 sum_n kappa_ni h_n. A Laplace prior of density proportional to
-exp(-sqrt(lambda) |W|) is a scale mixture with E[1/tau] = sqrt(lambda) / |W|, the diagonal of Phi_i (no prior on biases).
+exp(-sqrt(lambda) |W|) is a scale mixture with E[1/tau] = sqrt(lambda) / |W|, the diagonal of Phi_i (no prior on
+biases).
 
 A missing cell of the visible layer is summed out: it has no factor in any of the above.
 

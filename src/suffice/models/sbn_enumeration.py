@@ -1,4 +1,4 @@
-"""Exact answers for small sigmoid belief networks by summing over every state of the hidden units: the oracle of tests."""
+"""Exact answers for small sigmoid belief networks by summing over every hidden state: the oracle of tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables and figures share: data, training within a budget, and evaluation on the same images for all methods."""
+"""What the tables and figures share: data, training within a budget, the same test images for all methods."""
 
 from __future__ import annotations
 

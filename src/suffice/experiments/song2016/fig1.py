@@ -1,4 +1,4 @@
-"""Figure 1: Q against time for gradient, spectral and Polya-Gamma ascent, given fixed hidden units (784 x 50, N = 300)."""
+"""Figure 1: Q against time for gradient, spectral and Polya-Gamma ascent; fixed hidden units (784 x 50, N = 300)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def gradient_ascent(step: float):
 
 
 def spectral_ascent(step: float):
-    """Steepest ascent in the spectral norm (Carlson et al. 2015): singular values of the gradient all become their sum."""
+    """Steepest ascent in the spectral norm (Carlson et al. 2015): all singular values become their sum."""
 
     def update(w, design, visible):
         left, values, right = np.linalg.svd(design.T @ (visible - expit(design @ w)), full_matrices=False)

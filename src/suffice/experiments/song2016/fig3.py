@@ -1,4 +1,4 @@
-"""Figure 3: dictionaries and synthesised digits of a two-layer network with labels, for two strengths of the Laplace prior."""
+"""Figure 3: dictionaries and synthesised digits, two layers with labels, two strengths of the Laplace prior."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def run(options: Options) -> Report:
     X, y = data.train_and_valid, data.train_and_valid_labels
     show(report, options, "song2016-fig3-training", common.random_rows(X, 100).reshape(-1, *data.shape))
     for penalty, paper in PAPER_SHARES.items():
-        model = SigmoidBeliefNetwork((200, 200), penalty=scaled(penalty, len(X)), with_labels=True, max_iter=common.ENDLESS,
-                                     max_minutes=minutes, random_state=0).fit(X, y)  # fmt: skip
+        settings = {"penalty": scaled(penalty, len(X)), "max_iter": common.ENDLESS, "max_minutes": minutes}
+        model = SigmoidBeliefNetwork((200, 200), **settings, with_labels=True, random_state=0).fit(X, y)
         share = float(np.mean(np.abs(model.weights_[0][:, : X.shape[1]]) > 1e-9))
         report.rows.append(Row(f"share of weights that are not zero, lambda = {penalty:g}", paper, share))
         options.say(f"lambda {penalty:g}: {share:.3f} of the weights are not zero (paper {paper})")

@@ -1,4 +1,4 @@
-"""Tables 1 and 2 in one pass: every method trained for the same time, then annealing or the variational bound on test rows."""
+"""Tables 1 and 2: every method trained for the same time, then annealing or the variational bound on test rows."""
 
 from __future__ import annotations
 

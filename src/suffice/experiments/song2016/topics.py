@@ -18,8 +18,9 @@ METHODS = {
     "MCEM-MAP": {"learner": "mcem", "penalty": 1e-2},
 }
 DEFINITION = (
-    "Perplexity: exp of minus the mean log-probability of the held-out 20 % of the tokens, words normalised over the 2,000, "
-    "rates averaged over posterior samples given the other 80 % (the split that comes with the data)."
+    "Perplexity: exp of minus the mean log-probability of the held-out 20 % of the tokens, "
+    "normalised over the 2,000 words, rates averaged over posterior samples given the other 80 % "
+    "(the split that comes with the data)."
 )
 
 
