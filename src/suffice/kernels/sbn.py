@@ -64,13 +64,15 @@ def product_of_ratios(r, s, E, n, h, j):
 
 
 @njit(**RULES)
-def log_product_slowly(e, E, n, h, j):
-    """log P in float64, for the rare weights too large for the float32 product."""
+def log_product(r, s, E, n, h, j):
+    """log P by float64 products of eight, for weights too large for the float32 product: about ten times its cost."""
     total = 0.0
     for k in range(4):
-        for m in range(e.shape[2]):
-            odds = np.float64(e[n, k, m])
-            total += np.log1p(odds * np.float64(E[h, j, k, m])) - np.log1p(odds)
+        for m in range(0, r.shape[2], 8):
+            product = 1.0
+            for i in range(m, m + 8):
+                product *= np.float64(r[n, k, i]) + np.float64(s[n, k, i]) * np.float64(E[h, j, k, i])
+            total += np.log(product)
     return total
 
 
@@ -108,7 +110,7 @@ def sweep_plain(H, e, s, r, logits, odds, E, seeds, rows):
                         zero = 1.0 if h else P
                         value = u * (one + zero) < one
                     else:
-                        log_P = log_product_slowly(e, E, n, h, j)
+                        log_P = log_product(r, s, E, n, h, j)
                         logit = logits[n, j] + log_P if h else logits[n, j] - log_P
                         value = u * (1.0 + np.exp(-logit)) < 1.0
                     if value != (h == 1):
@@ -154,7 +156,7 @@ def sweep_tempered(H, e, s, r, prior, drive, beta, power, E, indptr, cells, coun
                 for n in range(start, stop):
                     h = H[n, j]
                     P = product_of_ratios(r, s, E, n, h, j)
-                    log_P = power * (np.log(P) if P > 0.0 else log_product_slowly(e, E, n, h, j))
+                    log_P = power * (np.log(P) if P > 0.0 else log_product(r, s, E, n, h, j))
                     if len(cells) > 0:
                         log_P += log_power_of_counts(r, s, E, n, h, j, cells, counts, indptr[n], indptr[n + 1])
                     logit = prior[n, j] + beta * (drive[n, j] + (log_P if h else -log_P))
