@@ -323,13 +323,6 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         distance[vocabulary.index(word)] = np.inf
         return [vocabulary[i] for i in np.argsort(distance, kind="stable")[:n_words]]
 
-    def dictionary_picture(self, shape: tuple[int, int], n_units: int | None = None):
-        """A matplotlib figure of the first layer's weights, one tile a hidden unit."""
-        from suffice.experiments.song2016.pictures import tiles
-
-        check_is_fitted(self, "network_")
-        return tiles(self.components_[:n_units, : self.n_features_in_].reshape(-1, *shape), symmetric=True)
-
 
 def load_network(path) -> Network:
     """The current parameters of a checkpoint: to look at a run that is still going."""

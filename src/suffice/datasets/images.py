@@ -74,7 +74,8 @@ def load_ocr_letters() -> Images:
     labels = np.array([ord(f[1]) - ord("a") for f in fields])
     order = np.array(open_member("image", "ocr_letters", "larochelle_split.txt", source=LETTERS).split(), dtype=int)
     parts = np.split(order, [32152, 42152])
-    return Images(*(pixels[p] for p in parts), *(labels[p] for p in parts), (16, 8))
+    a, b, c = parts
+    return Images(pixels[a], pixels[b], pixels[c], labels[a], labels[b], labels[c], (16, 8))
 
 
 def load_binarized_mnist() -> Images:
@@ -85,5 +86,6 @@ def load_binarized_mnist() -> Images:
         for name in names:
             yield idx_array(open_member("image", "mnist_binarized_larochelle", f"{name}-{kind}", source=MNIST))
 
-    images = [np.ascontiguousarray(part.reshape(len(part), -1)) for part in read("images-idx3-ubyte")]
-    return Images(*images, *(part.astype(int) for part in read("labels-idx1-ubyte")), (28, 28))
+    a, b, c = (np.ascontiguousarray(part.reshape(len(part), -1)) for part in read("images-idx3-ubyte"))
+    p, q, r = (part.astype(int) for part in read("labels-idx1-ubyte"))
+    return Images(a, b, c, p, q, r, (28, 28))

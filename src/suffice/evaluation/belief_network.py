@@ -98,7 +98,7 @@ def proposal_weights(model, X, n_samples: int, n_sweeps: int, random_state: int)
     for start in range(0, len(visible), 500):
         rows = np.arange(start, min(start + 500, len(visible)))
         dense, missing = visible.dense(rows), visible.missing_at(rows)
-        means = None if recognition else mean_field_means(network, visible, rows, n_sweeps).eta
+        means = [] if recognition else mean_field_means(network, visible, rows, n_sweeps).eta
         for k in range(n_samples):
             if recognition:
                 hidden, used = propose(network, recognition, dense, rng)

@@ -14,11 +14,13 @@ Random numbers are a hash of (seed of the sweep, row, unit): a result does not d
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 FLAGS = {"reassoc", "contract", "nsz", "arcp"}  # not the full fastmath: that deletes the tests for NaN
-RULES = {"error_model": "numpy", "fastmath": FLAGS, "cache": True, "nogil": True}
+RULES: dict[str, Any] = {"error_model": "numpy", "fastmath": FLAGS, "cache": True, "nogil": True}
 BLOCK = 8  # rows that share one pass over the weight tables
 SMALLEST, LARGEST = np.float32(1e-30), np.float32(1e30)
 U = np.uint64

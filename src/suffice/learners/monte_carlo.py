@@ -39,9 +39,9 @@ class VisibleRows:
     """The visible layer: rows of 0/1 or counts, with a mask of missing cells when there are any."""
 
     def __init__(self, X: np.ndarray, data: str = "binary"):
-        missing = np.isnan(X) if X.dtype.kind == "f" else None
-        self.missing = missing if missing is not None and missing.any() else None
-        filled = X if self.missing is None else np.where(missing, 0, X)
+        gaps = np.isnan(X) if X.dtype.kind == "f" else np.zeros((1, 1), bool)
+        self.missing = gaps if gaps.any() else None
+        filled = X if self.missing is None else np.where(self.missing, 0, X)
         small = data == "binary"  # "count", and "mean" (posterior means of a layer as data), stay floats
         self.values = filled if filled.dtype == np.uint8 else filled.astype(np.uint8 if small else np.float32)
         self.data = data
@@ -84,9 +84,9 @@ class Chunk:
     def __init__(self, tables: Tables, visible, hidden: list[np.ndarray], rows, missing=None, precise: bool = False):
         """`precise` makes psi in float64, so that a row's result does not depend on its neighbours: for inference."""
         self.tables, self.visible, self.hidden, self.missing = tables, visible, hidden, missing
-        self.weights = tables.network.weights if precise else tables.weights
-        self.biases = tables.network.biases if precise else tables.biases
-        self.type = np.float64 if precise else np.float32
+        self.weights: list[np.ndarray] = tables.network.weights if precise else tables.weights
+        self.biases: list[np.ndarray] = tables.network.biases if precise else tables.biases
+        self.type: type = np.float64 if precise else np.float32
         self.rows = np.ascontiguousarray(rows, dtype=np.int64)
         self.is_count = tables.network.data == "count"
         self.power = tables.network.power
@@ -124,7 +124,7 @@ class Chunk:
         """Logits of a hidden layer from above."""
         if layer + 1 == len(self.hidden):
             return np.broadcast_to(self.tables.network.top_bias, self.hidden[layer].shape)
-        above = self.hidden[layer + 1].astype(self.type)
+        above: np.ndarray = self.hidden[layer + 1].astype(self.type)
         return (above @ self.weights[layer + 1] + self.biases[layer + 1]).astype(np.float64)
 
     def drive(self, layer: int) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from suffice.learners.monte_carlo import VisibleRows
-from suffice.learners.sbn_expectation import Expectation
+from suffice.learners.sbn_expectation import Expectation, add_lists
 from suffice.learners.sbn_m_step import Gradient, LayerStatistics, Limits
 from suffice.models.sbn import Network, polya_gamma_mean, softplus
 
@@ -44,13 +44,14 @@ class Recognition:
     def __call__(self, network: Network, data: VisibleRows, state: dict, rows, step: int, rate: float) -> Expectation:
         rng = np.random.default_rng([self.seed, 11, step])
         visible, missing = data.dense(rows), data.missing_at(rows)
-        total, top, bound = None, 0.0, 0.0
+        total: list[LayerStatistics] = []
+        top, bound = np.zeros(1), 0.0
         for _ in range(self.n_samples):
             hidden, means = propose(network, state, visible, rng)
             signals = local_signals(network, visible, missing, hidden, means)
             self._learn(network, state, visible, hidden, means, signals, rate / self.n_samples)
             found = sampled_statistics(network, visible, missing, hidden, self.keep)
-            total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
+            total = add_lists(total, found) if total else found
             top, bound = top + hidden[-1].sum(0, dtype=np.float64), bound + signals[0].sum()
         self.last = hidden
         n = len(rows) * self.n_samples
@@ -110,7 +111,8 @@ def propose(network: Network, state: dict, visible: np.ndarray, rng) -> tuple[li
 
 def local_signals(network: Network, visible, missing, hidden, means) -> list[np.ndarray]:
     """log p(h_(l-1), h_l, ...) - log q(h_l, ... | h_(l-1)) for every layer l; the first is the bound itself."""
-    upward, total = [], 0.0
+    upward: list[np.ndarray] = []
+    total = np.zeros(len(visible))
     for i in range(network.n_layers - 1, -1, -1):
         q = np.where(hidden[i] > 0, means[i], 1 - means[i])
         entropy = -np.log(np.maximum(q, 1e-12)).sum(1, dtype=np.float64)

@@ -91,8 +91,9 @@ class GibbsExpectation:
 
 def collect(pieces, n_rows: int, name: str = "log_visible") -> Expectation:
     """Sums of chunks in their order; `name` is what their last number is the mean of."""
-    total, top, fit = None, 0.0, 0.0
+    total: list[LayerStatistics] = []
+    top, fit = np.zeros(1), 0.0
     for layers, top_sum, fit_sum in pieces:
-        total = layers if total is None else add_lists(total, layers)
+        total = add_lists(total, layers) if total else layers
         top, fit = top + top_sum, fit + fit_sum
     return Expectation(total, top / n_rows, {name: float(fit / n_rows)})

@@ -113,9 +113,7 @@ def network_arrays(network: Network, prefix: str) -> dict[str, np.ndarray]:
     return named | {f"{prefix}/top": network.top_bias}
 
 
-def network_from(arrays: dict, prefix: str, n_layers: int, data: str, dispersion: float) -> Network | None:
-    if f"{prefix}/top" not in arrays:
-        return None
+def network_from(arrays: dict, prefix: str, n_layers: int, data: str, dispersion: float) -> Network:
     weights = [arrays[f"{prefix}/weights{i}"] for i in range(n_layers)]
     biases = [arrays[f"{prefix}/bias{i}"] for i in range(n_layers)]
     return Network(weights, biases, arrays[f"{prefix}/top"], data, dispersion)
@@ -129,7 +127,9 @@ def resumed(path, settings: Settings) -> Run:
         was = ", ".join(f"{k}={theirs.get(k)!r}" for k in changed)
         raise ValueError(f"resume={str(path)!r} was written with {was}; fit with the same settings to continue it")
     shape = (len(settings.hidden), settings.data, settings.dispersion)
-    run = Run(network_from(arrays, "network", *shape), best=network_from(arrays, "best", *shape))
+    run = Run(network_from(arrays, "network", *shape))
+    if "best/top" in arrays:
+        run.best = network_from(arrays, "best", *shape)
     run.arrays = {k.removeprefix("state/"): v for k, v in arrays.items() if k.startswith("state/")}
     for name in ("stage", "n_passes", "n_batches", "n_steps", "history", "seconds", "best_bound"):
         setattr(run, name, header[name])
@@ -244,7 +244,8 @@ class Trainer:
         """Share of this stage's part of the time budget that is gone."""
         done = sum(other.n_passes for other in self.stages[: self.run.stage]) / total_passes
         share = stage.n_passes / total_passes
-        return (self.elapsed() / (60 * self.settings.max_minutes) - done) / share
+        budget = 60 * (self.settings.max_minutes or np.inf)
+        return (self.elapsed() / budget - done) / share
 
     def _step(self, stage: Stage, data: VisibleRows, rows: np.ndarray, rate: float) -> dict:
         run, s = self.run, self.settings
@@ -288,8 +289,8 @@ class Trainer:
 
     def _use_average(self, stage: Stage) -> None:
         name, run = f"average{self.run.stage}", self.run
-        part = network_from(run.arrays, name, stage.high - stage.low, "binary", 1.0)
-        if part is not None:
+        if f"{name}/top" in run.arrays:
+            part = network_from(run.arrays, name, stage.high - stage.low, "binary", 1.0)
             run.network = run.network.with_part(stage.low, stage.high, part)
             run.arrays = {k: v for k, v in run.arrays.items() if not k.startswith(name)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from suffice.sbn import SigmoidBeliefNetwork
 ENDLESS = 100_000  # passes: the time budget ends training first
 
 # Step sizes and batches of each method, chosen on the validation part of OCR letters (docs/sbn.md).
-METHODS = {
+METHODS: dict[str, dict[str, Any]] = {
     "SGD": {"learner": "sgd", "learning_rate": 1.0},
     "Gibbs": {"learner": "gibbs", "batch_size": 5000, "average": 0.3},
     "VB": {"learner": "vb"},

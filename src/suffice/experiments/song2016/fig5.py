@@ -17,7 +17,9 @@ def run(options: Options) -> Report:
     n_documents = 100 if options.quick else 1000
     lines = {}
     for name in ("Rec-MCEM-MAP", "NVIL"):
-        times, values, due = [], [], [0.0]
+        times: list[float] = []
+        values: list[float] = []
+        due = [0.0]
 
         def watch(model, seconds, times=times, values=values, due=due):
             if seconds >= due[0]:

@@ -39,6 +39,12 @@ def tiles(images: np.ndarray, n_columns: int | None = None, symmetric: bool = Fa
     return drawn
 
 
+def dictionary(model, shape: tuple[int, int], n_units: int | None = None):
+    """The first layer's weights of a fitted network, one tile a hidden unit."""
+    images = model.components_[:n_units, : model.n_features_in_].reshape(-1, *shape)
+    return tiles(images, symmetric=True)
+
+
 def curves(lines: dict[str, list[tuple[np.ndarray, np.ndarray]]], xlabel: str, ylabel: str, title: str = "", low=None):
     """One colour a name, one line a seed."""
     drawn = figure(6, 4)

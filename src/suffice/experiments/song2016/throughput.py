@@ -1,4 +1,4 @@
-"""How fast the Gibbs kernel is: image-sweeps a second against vectorised NumPy, on two threads, and against a matrix product.
+"""How fast the Gibbs kernel is: image-sweeps a second against NumPy, on two threads, and against a matrix product.
 
 A sweep of one image visits every hidden unit; a visit is one multiply-add and one multiply a pixel, so a sweep is
 3 x units x pixels floating-point operations: the last rows compare that rate with a float32 matrix product's.
@@ -36,7 +36,9 @@ def run(options: Options) -> Report:
                 Row(f"{name}: two threads / one", None, both / fast),
                 Row(f"{name}: share of a float32 matrix product's rate", None, 3 * 200 * n_visible * fast / product),
             ]
-            options.say(f"{name}: NumPy {slow:.0f}/s, kernel {fast:.0f}/s ({fast / slow:.0f}x), two threads {both / fast:.2f}x")
+            options.say(
+                f"{name}: NumPy {slow:.0f}/s, kernel {fast:.0f}/s ({fast / slow:.0f}x), two threads {both / fast:.2f}x"
+            )
     report.notes.append("Wall-clock time, best of a few repeats; needs an idle machine.")
     return report
 
