@@ -187,7 +187,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self.network_.sizes[1]
 
     def _settings(self):
-        from suffice.learners.sbn_run import Settings
+        from suffice.learners.sbn_state import Settings
 
         hidden = tuple(self.hidden)
         if not hidden or not all(isinstance(n, Integral) and n > 0 for n in hidden):
@@ -327,7 +327,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 def load_network(path) -> Network:
     """The current parameters of a checkpoint: to look at a run that is still going."""
     from suffice.checkpoints import load
-    from suffice.learners.sbn_run import network_from
+    from suffice.learners.sbn_state import network_from
 
     header, arrays = load(path)
     settings = header["settings"]
