@@ -25,8 +25,8 @@ __all__ = ["Settings", "Trainer"]
 
 class Trainer:
     def __init__(self, X: VisibleRows, settings: Settings, checkpoint=None, checkpoint_minutes: float = 3.0,
-                 resume=None, callback: Callable | None = None):  # fmt: skip
-        self.X, self.settings, self.callback = X, settings, callback
+                 resume=None, callback: Callable | None = None, clock: Callable[[], float] = time.monotonic):  # fmt: skip
+        self.X, self.settings, self.callback, self.clock = X, settings, callback, clock
         self.stages = stages_of(settings)
         self.expectation = make_expectation(settings)
         self.m_step = make_m_step(settings, len(X))
@@ -41,7 +41,7 @@ class Trainer:
         return Run(empty_network(self.X.n_columns, s.hidden, s.data, s.dispersion))
 
     def train(self) -> Run:
-        run, self.started = self.run, time.monotonic()
+        run, self.started = self.run, self.clock()
         total = sum(stage.n_passes for stage in self.stages)
         with threadpool_limits(1, user_api="blas"):
             try:
@@ -60,7 +60,7 @@ class Trainer:
         return run
 
     def elapsed(self) -> float:
-        return self.before + time.monotonic() - self.started
+        return self.before + self.clock() - self.started
 
     def _data(self, stage: Stage) -> VisibleRows:
         if stage.low == 0:

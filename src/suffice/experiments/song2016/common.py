@@ -49,15 +49,18 @@ def random_rows(X: np.ndarray, n_rows: int, seed: int = 1) -> np.ndarray:
 def train(
     X: np.ndarray, minutes: float, seed: int = 0, watch=None, data: str = "binary", **settings
 ) -> SigmoidBeliefNetwork:
-    """A fitted estimator after `minutes` of training. `watch(model, seconds)` is called after passes, off the clock."""
+    """A fitted estimator after `minutes` of training; `watch(model, seconds)` is called after passes, off the clock.
+
+    The clock is the process's own time on one thread, so that methods compare equally on a busy machine.
+    """
     chosen = Settings(**{"hidden": (200,), "data": data, "max_iter": ENDLESS, "monitor": 0, "seed": seed,
                          "max_minutes": minutes, **settings})  # fmt: skip
-    trainer = Trainer(VisibleRows(X, data), chosen)
+    trainer = Trainer(VisibleRows(X, data), chosen, clock=time.process_time)
 
     def after_pass(line):
-        began = time.monotonic()
+        began = time.process_time()
         watch(as_estimator(trainer, X), line["seconds"])
-        trainer.started += time.monotonic() - began
+        trainer.started += time.process_time() - began
 
     if watch is not None:
         trainer.callback = after_pass

@@ -29,7 +29,7 @@ def run_table(options: Options, paper: dict, names: list[str], estimator: str) -
                 report.rows.append(Row(label, paper[data_name, hidden, name], result.mean, result.standard_error))
                 options.say(f"{label}: {result} after {minutes:g} minutes, paper {paper[data_name, hidden, name]}")
     report.notes.append(
-        f"{minutes:g} minutes of training each on one thread; the spread is the standard error over test rows."
+        f"{minutes:g} minutes of CPU time each, one thread; the spread is the standard error over test rows."
     )
     report.notes.append("Test rows: the same random rows for all methods; trained on train plus valid.")
     return report
