@@ -25,7 +25,7 @@ __all__ = ["Settings", "Trainer"]
 
 class Trainer:
     def __init__(self, X: VisibleRows, settings: Settings, checkpoint=None, checkpoint_minutes: float = 3.0,
-                 resume=None, callback: Callable | None = None, clock: Callable[[], float] = time.monotonic):  # fmt: skip
+                 resume=None, callback: Callable | None = None, clock=time.monotonic):  # fmt: skip
         self.X, self.settings, self.callback, self.clock = X, settings, callback, clock
         self.stages = stages_of(settings)
         self.expectation = make_expectation(settings)

@@ -54,6 +54,5 @@ def fitted(name: str, X, settings: dict, options: Options, n_jobs: int) -> Sigmo
                 f"{name}: stage {line['stage']} pass {line['pass']}, bound {line['bound']:.2f}, {left:.1f} min left"
             )
 
-    model = SigmoidBeliefNetwork(**settings, checkpoint=path, checkpoint_minutes=0.5,
-                                 resume=path if path.exists() else None, callback=say, n_jobs=n_jobs, random_state=0)  # fmt: skip
-    return model.fit(X)
+    paths = {"checkpoint": path, "checkpoint_minutes": 0.5, "resume": path if path.exists() else None}
+    return SigmoidBeliefNetwork(**settings, **paths, callback=say, n_jobs=n_jobs, random_state=0).fit(X)
