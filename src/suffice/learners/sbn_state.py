@@ -35,7 +35,7 @@ class Settings:
     max_weight: float = 8.0
     learning_rate: float | None = None
     average: float = 0.0
-    greedy_share: float = 0.45
+    greedy_share: float = 0.55
     monitor: int = 10
     monitor_rows: int = 100
     seed: int = 0
@@ -64,7 +64,7 @@ def stages_of(settings: Settings) -> list[Stage]:
     if settings.learner in ("rec-mcem", "nvil"):  # the recognition network sees all layers at once
         return [Stage(0, n, settings.max_iter, settings.step)]
     greedy = settings.greedy_share * settings.max_iter
-    shares = np.array([2.0] + [1.0] * (n - 1))
+    shares = np.array([4.0] + [1.0] * (n - 1))  # upper layers are small and settle fast
     passes = np.maximum(1, np.round(greedy * shares / shares.sum()).astype(int))
     alone = [Stage(layer, layer + 1, int(passes[layer]), settings.step) for layer in range(n)]
     joint = max(1, settings.max_iter - int(passes.sum()))

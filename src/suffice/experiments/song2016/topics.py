@@ -10,12 +10,13 @@ from suffice.datasets.newsgroups2000 import Documents, load_20news2000
 from suffice.evaluation import completion_perplexity
 from suffice.experiments import Options, Report
 from suffice.experiments.song2016 import common
+from suffice.experiments.song2016.common import RECOGNITION
 
 DISPERSION = 0.3  # chosen on a tenth of the training documents (docs/sbn.md)
 METHODS: dict[str, dict[str, Any]] = {
-    "NVIL": {"learner": "nvil", "batch_size": 200, "learning_rate": 3e-3},
-    "Rec-MCEM-ML": {"learner": "rec-mcem", "batch_size": 200, "learning_rate": 3e-3},
-    "Rec-MCEM-MAP": {"learner": "rec-mcem", "batch_size": 200, "learning_rate": 3e-3, "penalty": 1e-2},
+    "NVIL": {"learner": "nvil", **RECOGNITION},
+    "Rec-MCEM-ML": {"learner": "rec-mcem", **RECOGNITION},
+    "Rec-MCEM-MAP": {"learner": "rec-mcem", **RECOGNITION, "penalty": 1e-2},
     "MCEM-ML": {"learner": "mcem"},
     "MCEM-MAP": {"learner": "mcem", "penalty": 1e-2},
 }
