@@ -49,7 +49,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Step sizes `step` falling linearly to a twentieth, or (m + 2)^-alpha as in the paper.
     penalty : float, default=0
         lambda of the Laplace prior exp(-sqrt(lambda) |W|); 0 is maximum likelihood.
-    dispersion : float, default=0.3
+    dispersion : float, default=0.8
         r of the negative binomial.
     activity : float, default=0.01
         Share of active hidden units at the start: sparse starts learn better models.
@@ -120,7 +120,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def __init__(self, hidden=(200,), *, data="binary", learner="mcem", m_step="kron", max_iter=30, batch_size=1000,
                  n_sweeps=2, n_samples=1, inner_updates=1, rate="linear", step=0.2, joint_step=0.1, alpha=0.501,
-                 penalty=0.0, dispersion=0.3, activity=0.01, max_weight=8.0, learning_rate=None, with_labels=False,
+                 penalty=0.0, dispersion=0.8, activity=0.01, max_weight=8.0, learning_rate=None, with_labels=False,
                  binarize=0.5, checkpoint=None, checkpoint_minutes=3.0, resume=None, max_minutes=None, callback=None,
                  n_temperatures=300, n_jobs=1, random_state=None):  # fmt: skip
         self.hidden = hidden
