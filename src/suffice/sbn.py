@@ -331,4 +331,4 @@ def load_network(path) -> Network:
 
     header, arrays = load(path)
     settings = header["settings"]
-    return network_from(arrays, "network", len(settings["hidden"]), settings["data"], settings["dispersion"])
+    return network_from(arrays, "network", len(settings["hidden"]), settings["data"], settings.get("dispersion", 1.0))

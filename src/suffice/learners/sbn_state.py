@@ -44,7 +44,8 @@ class Settings:
 
     def identity(self) -> dict:
         """What must agree between a checkpoint and the run that resumes it: everything that changes the result."""
-        return {k: v for k, v in dataclasses.asdict(self).items() if k not in ("n_jobs", "max_minutes")}
+        free = {"n_jobs", "max_minutes"} | ({"dispersion"} if self.data == "binary" else set())
+        return {k: v for k, v in dataclasses.asdict(self).items() if k not in free}
 
 
 @dataclass(frozen=True)
