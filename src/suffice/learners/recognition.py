@@ -18,7 +18,7 @@ from scipy.special import expit
 from suffice.learners.monte_carlo import VisibleRows
 from suffice.learners.sbn_expectation import Expectation, add_lists
 from suffice.learners.sbn_m_step import Gradient, LayerStatistics, Limits
-from suffice.models.sbn import Network, polya_gamma_mean, softplus
+from suffice.models.sbn import Network, softplus
 
 BASELINE_UNITS = 100
 
@@ -139,7 +139,9 @@ def sampled_statistics(network: Network, visible, missing, hidden, keep: str) ->
         below = visible if i == 0 else hidden[i - 1].astype(np.float32)
         psi = x @ np.vstack([network.weights[i], network.biases[i]]).astype(np.float32)
         u = below + np.float32(network.dispersion) if i == 0 and network.data == "count" else np.float32(1)
-        residual, omega, kappa = below - u * expit(psi), polya_gamma_mean(psi, u).astype(np.float32), below - u / 2
+        psi = np.where(np.abs(psi) < 1e-3, np.float32(1e-3), psi)  # the same sigma to 3e-4, and no division by zero
+        sigma = expit(psi)
+        residual, omega, kappa = below - u * sigma, u * (sigma - np.float32(0.5)) / psi, below - u / 2
         if i == 0 and missing is not None:
             residual, omega, kappa = (np.where(missing, 0, a) for a in (residual, omega, kappa))
         samples = [(h, kappa.astype(np.float32), omega)] if keep else []
