@@ -63,5 +63,18 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in [
         Experiment("masegosa2014-toy", "Section 4.1, Figure 1: three losses on the toy data", 1, "masegosa2014.toy"),
+        Experiment("song2016-best", "Table 1 with our best settings: OCR letters and MNIST", 110, "song2016.best"),
+        Experiment("song2016-fig1", "Figure 1: Q against time, three M-steps", 1, "song2016.fig1"),
+        Experiment("song2016-fig2", "Figure 2: lower bound against time, MNIST", 20, "song2016.fig2"),
+        Experiment("song2016-fig3", "Figure 3: dictionaries and synthesised digits", 12, "song2016.fig3"),
+        Experiment("song2016-fig4", "Figure 4: lower bound against time, OCR letters", 20, "song2016.fig4"),
+        Experiment("song2016-fig5", "Figure 5: perplexity against time, 20 Newsgroups", 5, "song2016.fig5"),
+        Experiment(
+            "song2016-throughput", "Gibbs kernel: image-sweeps a second against NumPy", 1, "song2016.throughput"
+        ),
+        Experiment("song2016-table1", "Table 1: test log-likelihood by annealing", 100, "song2016.table1"),
+        Experiment("song2016-table2", "Table 2: test variational lower bound", 70, "song2016.table2"),
+        Experiment("song2016-table3", "Table 3: nearest words, 20 Newsgroups", 5, "song2016.table3"),
+        Experiment("song2016-table4", "Table 4: perplexities, 20 Newsgroups", 20, "song2016.table4"),
     ]
 }
