@@ -91,7 +91,7 @@ def test_slope_is_the_derivative_of_the_curve(case):
         if case.name == "multinomial":
             slope = max(slope, 1.0 / state[0][k])
         elif case.name == "gaussian_tied":  # without the determinant, which changes the scores of all outcomes alike
-            slope += 0.5 * scratch[1][k, k] / state[2].sum()
+            slope += 0.5 * scratch[3][k, k] / state[2].sum()
         assert module.slope(state, row, k, scratch) == pytest.approx(slope, rel=1e-6)
 
 

@@ -179,7 +179,7 @@ class MultinomialNB(CountClassifier):
     def _plain(self, problem, *, keep=True):
         if keep and self.row_norm == "auto":
             self.row_norm_ = None
-        return replace(problem, model=Multinomial.for_data(problem.X, problem.model.n_outcomes))
+        return replace(problem, model=Multinomial.for_data(problem.X, problem.model.n_outcomes, problem.weights))
 
     def _row_norm(self) -> float | None:
         if self.row_norm == "auto":
@@ -189,7 +189,7 @@ class MultinomialNB(CountClassifier):
         raise ValueError(f"row_norm={self.row_norm!r} is neither a positive number, None nor 'auto'")
 
     def _model(self, X, n_outcomes, codes, weights):
-        return Multinomial.for_data(self._scaled(X, None), n_outcomes)
+        return Multinomial.for_data(self._scaled(X, None), n_outcomes, weights)
 
     def _expose(self, model, moments) -> None:
         self.feature_log_prob_ = (np.log(moments.count) - np.log(moments.weight)).T

@@ -42,16 +42,17 @@ class Natural(Record):
 @dataclass(frozen=True, eq=False)
 class Multinomial(Model):
     length: float = 1.0  # mean length of a row: what one example adds to a block's weight
-    unit: float = 1.0  # a typical count: pseudo-counts are measured in it, so that the units of X do not matter
+    unit: float = 1.0  # the smallest count: pseudo-counts are measured in it, so that the units of X do not matter
 
     family = "multinomial"
     table_prior = False
 
     @classmethod
-    def for_data(cls, X, n_outcomes: int) -> Multinomial:
+    def for_data(cls, X, n_outcomes: int, weights: np.ndarray | None = None) -> Multinomial:
+        weights = np.ones(X.shape[0]) if weights is None else weights
+        length = float(weights @ np.asarray(X.sum(axis=1)).ravel()) / max(float(weights.sum()), 1e-300)
         positive = X.data[X.data > 0]
-        unit = float(np.median(positive)) if len(positive) else 1.0
-        return cls(n_outcomes, X.shape[1], max(float(X.sum()) / max(X.shape[0], 1), 1e-300), unit)
+        return cls(n_outcomes, X.shape[1], max(length, 1e-300), float(positive.min()) if len(positive) else 1.0)
 
     @property
     def default_pseudo_counts(self) -> float:
