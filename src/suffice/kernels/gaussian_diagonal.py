@@ -11,6 +11,7 @@ import numpy as np
 from .compile import compiled
 
 LOG_2PI = math.log(2 * math.pi)
+LANES = 16  # factors multiplied before a logarithm is taken
 
 
 @compiled
@@ -41,6 +42,14 @@ def score(state, row, scores, scratch):
 
 
 @compiled
+def any_missing(row):
+    total = 0.0
+    for j in range(len(row)):
+        total += row[j]
+    return total != total
+
+
+@compiled
 def slope(state, row, k, scratch):
     """d score_k / d delta_k at zero: 1/mass + sum_j (1 + q^2) / 2 weight."""
     mass, total, weight, mean, variance, precision, constant = state
@@ -54,7 +63,10 @@ def slope(state, row, k, scratch):
 
 @compiled
 def curve(state, row, scores, delta, rate, moved, scratch):
-    """moved[k] = score of class k after adding rate * delta[k] of this row to it, exactly."""
+    """moved[k] = score of class k after adding rate * delta[k] of this row to it, exactly.
+
+    With W' = W + step:  q' = W q / (W' + step q)  and  variance' / variance = W (W' + step q) / W'^2.
+    """
     mass, total, weight, mean, variance, precision, constant = state
     for k in range(len(mass)):
         moved[k] = scores[k]
@@ -62,20 +74,27 @@ def curve(state, row, scores, delta, rate, moved, scratch):
             continue
         step = rate * delta[k]
         change = 0.0
-        ratio = 1.0
         logs = 0.0
-        for j in range(len(row)):
-            q = scratch[k, j]
-            if q == q:
+        for start in range(0, len(row), LANES):
+            ratio = 1.0
+            for j in range(start, min(start + LANES, len(row))):
                 old = weight[k, j]
                 new = old + step
-                spread = new + step * q
-                change += old * q / spread - q  # q' = old q / (new + step q)
-                ratio *= old * spread / (new * new)  # variance' / variance
-                if ratio < 1e-100 or ratio > 1e100:
-                    logs += math.log(ratio)
-                    ratio = 1.0
-        moved[k] += math.log(1.0 + step / mass[k]) - 0.5 * (change + logs + math.log(ratio))
+                spread = new + step * scratch[k, j]
+                change += scratch[k, j] * (old / spread - 1.0)
+                ratio *= old * spread / (new * new)
+            logs += math.log(ratio)
+        if change != change:  # missing cells take no part
+            change = 0.0
+            logs = 0.0
+            for j in range(len(row)):
+                q = scratch[k, j]
+                if q == q:
+                    old = weight[k, j]
+                    spread = old + step + step * q
+                    change += q * (old / spread - 1.0)
+                    logs += math.log(old * spread / ((old + step) * (old + step)))
+        moved[k] += math.log(1.0 + step / mass[k]) - 0.5 * (change + logs)
 
 
 @compiled
@@ -85,12 +104,11 @@ def reach(state, row, delta, scratch):
     limit = np.inf
     for k in range(len(mass)):
         if delta[k] < 0.0:
-            bound = mass[k]
+            tightest = 1.0 / mass[k]
             for j in range(len(row)):
-                q = scratch[k, j]
-                room = weight[k, j] / (1.0 + q)
-                bound = min(bound, room if room == room else bound)
-            limit = min(limit, bound / -delta[k])
+                load = (1.0 + scratch[k, j]) / weight[k, j]
+                tightest = load if load > tightest else tightest
+            limit = min(limit, 1.0 / (tightest * -delta[k]))
     return limit
 
 
@@ -98,26 +116,38 @@ def reach(state, row, delta, scratch):
 def move(state, row, delta, scratch):
     """Add delta[k] of this row's statistics to class k (centred update: no digits are lost)."""
     mass, total, weight, mean, variance, precision, constant = state
+    complete = not any_missing(row)
     for k in range(len(mass)):
         step = delta[k]
         if step == 0.0:
             continue
         logs = 0.0
-        ratio = 1.0
-        for j in range(len(row)):
-            difference = row[j] - mean[k, j]
-            if difference == difference:
-                old = weight[k, j]
-                new = old + step
-                share = step / new
-                factor = (1.0 + share * scratch[k, j]) * old / new
-                mean[k, j] += share * difference
-                weight[k, j] = new
-                variance[k, j] *= factor
-                precision[k, j] /= factor
-                ratio *= factor
-                if ratio < 1e-100 or ratio > 1e100:
-                    logs += math.log(ratio)
-                    ratio = 1.0
-        constant[k] += math.log(1.0 + step / mass[k]) - 0.5 * (logs + math.log(ratio))
+        if complete:  # short loops over two or three arrays each: those the compiler turns into vector code
+            for start in range(0, len(row), LANES):
+                ratio = 1.0
+                for j in range(start, min(start + LANES, len(row))):
+                    inverse = 1.0 / (weight[k, j] + step)
+                    factor = (1.0 + step * inverse * scratch[k, j]) * weight[k, j] * inverse
+                    scratch[k, j] = factor
+                    ratio *= factor
+                logs += math.log(ratio)
+            for j in range(len(row)):
+                weight[k, j] += step
+                mean[k, j] += step / weight[k, j] * (row[j] - mean[k, j])
+            for j in range(len(row)):
+                variance[k, j] *= scratch[k, j]
+            for j in range(len(row)):
+                precision[k, j] = 1.0 / variance[k, j]
+        else:
+            for j in range(len(row)):
+                if row[j] == row[j]:
+                    old = weight[k, j]
+                    share = step / (old + step)
+                    factor = (1.0 + share * scratch[k, j]) * old / (old + step)
+                    mean[k, j] += share * (row[j] - mean[k, j])
+                    weight[k, j] = old + step
+                    variance[k, j] *= factor
+                    precision[k, j] /= factor
+                    logs += math.log(factor)
+        constant[k] += math.log(1.0 + step / mass[k]) - 0.5 * logs
         mass[k] += step

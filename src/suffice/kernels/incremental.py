@@ -162,35 +162,42 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
             delta[k] *= weight
         if label >= 0:
             limit = BOUNDARY * reach(state, row, delta, scratch)  # noqa: F821
-            highest = min(1.0, limit)
-            rate = highest
-            curve(state, row, scores, delta, rate, moved, scratch)  # noqa: F821
-            rise = dual_slope(loss, moved, delta, own, weight, label, margin, rate)
-            if rise >= 0.0:
-                if limit < 1.0:
-                    n_shortened += 1
-            else:
-                low = 0.0
-                rise_low = dual_slope(loss, scores, delta, own, weight, label, margin, 0.0)
-                high = highest
-                rise_high = rise
-                if rise_low <= 0.0:
-                    continue
-                for _ in range(12):  # safeguarded false position: the slope falls from rise_low > 0 to rise_high < 0
-                    guess = low + (high - low) * min(max(rise_low / (rise_low - rise_high), 0.05), 0.95)
-                    curve(state, row, scores, delta, guess, moved, scratch)  # noqa: F821
-                    rise = dual_slope(loss, moved, delta, own, weight, label, margin, guess)
-                    rate = guess
-                    if rise >= 0.0:
-                        low = guess
-                        rise_low = rise
-                        rise_high *= 0.5
-                    else:
-                        high = guess
-                        rise_high = rise
-                        rise_low *= 0.5
-                    if high - low < 0.1 * high or abs(rise) < 1e-3 * tolerance:
-                        break
+            low = 0.0
+            high = min(1.0, limit)
+            rise_low = dual_slope(loss, scores, delta, own, weight, label, margin, 0.0)
+            if rise_low <= 0.0:
+                continue
+            bend = 0.0  # how far the slope falls over a full step, to first order
+            for k in range(K):
+                if delta[k] != 0.0:
+                    bend += delta[k] * delta[k] * slope(state, row, k, scratch)  # noqa: F821
+            bend /= weight
+            own_part = abs(delta[label]) / weight
+            # an entry of a that is zero has an infinite slope: measure it by where its logarithm meets the bend
+            rise_low = min(rise_low, own_part * (1.0 + 0.5 * math.log(1.0 + bend / max(own_part, FLOOR))))
+            small = 0.1 * min(rise_low, bend)
+            rise_high = -bend
+            rate = high
+            for attempt in range(12):  # safeguarded false position: the slope falls from rise_low > 0 to rise_high < 0
+                share = min(max(rise_low / (rise_low - rise_high), 0.05), 1.0 if attempt == 0 else 0.95)
+                rate = low + (high - low) * share
+                curve(state, row, scores, delta, rate, moved, scratch)  # noqa: F821
+                rise = dual_slope(loss, moved, delta, own, weight, label, margin, rate)
+                if abs(rise) <= small or (rise >= 0.0 and rate == high):
+                    break
+                if rise > 0.0:
+                    low = rate
+                    rise_low = rise
+                    rise_high *= 0.5
+                else:
+                    high = rate
+                    rise_high = rise
+                    rise_low *= 0.5
+                if high - low < 0.1 * high:
+                    rate = low if low > 0.0 else rate
+                    break
+            if rate >= limit:
+                n_shortened += 1
         for k in range(K):
             delta[k] *= rate
             own[k] += delta[k] / weight

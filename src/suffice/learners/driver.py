@@ -19,9 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
-from ..losses import Loss, best_rivals
+from ..losses import Loss
 from ..models.base import Model
 
 
@@ -40,45 +39,25 @@ class Problem:
         return self.model.scores(moments, self.X)
 
     def measure(self, moments, multipliers: np.ndarray | None = None) -> Measure:
-        scores = self.scores(moments)
-        values = self.loss.values(scores, self.y)
-        objective = float(self.weights @ values) - self.model.log_likelihood(self.prior, moments)
-        labelled = np.flatnonzero((self.y >= 0) & (self.weights > 0))
-        total = max(float(self.weights[labelled].sum()), 1e-300)
-        z, y, w = scores[labelled], self.y[labelled], self.weights[labelled] / total
-        own, norm = z[np.arange(len(y)), y], logsumexp(z, axis=1)
-        hinge = np.maximum(0.0, self.loss.margin - own + best_rivals(z, y)[1]) if z.shape[1] > 1 else np.zeros(len(y))
-        return Measure(
-            objective=objective,
-            loss=float(self.weights @ values) / max(float(self.weights.sum()), 1e-300),
-            nll=-float(w @ own),
-            ncll=float(w @ (norm - own)),
-            hinge=float(w @ hinge),
-            accuracy=float(w @ (z.argmax(axis=1) == y)),
-            gap=self._gap(scores, multipliers) if multipliers is not None and self.loss.is_discriminative else np.inf,
-        )
+        """F, the three losses and the accuracy on all rows; with the multipliers of a dual learner also the duality gap.
 
-    def _gap(self, scores: np.ndarray, multipliers: np.ndarray) -> float:
-        """The duality gap, summed over rows: KL(onehot - r || p) for ncll, h+ - <b, h> for the hinge.
-
-        It bounds F - min F where F is convex: without latent variables and with block weights equal to the outcomes' masses.
+        The gap bounds F - min F where F is convex: without latent variables and with block weights equal to the outcomes' masses.
         """
-        labelled = np.flatnonzero((self.y >= 0) & (self.weights > 0))
-        z, y, r, rows = scores[labelled], self.y[labelled], multipliers[labelled], np.arange(len(labelled))
-        if self.loss.name == "ncll":
-            log_posterior = z - logsumexp(z, axis=1, keepdims=True)
-            share = -r
-            share[rows, y] += 1.0
-            share = np.maximum(share, 0.0)
-            logs = np.log(np.where(share > 0, share, 1.0))
-            gaps = (share * (logs - log_posterior)).sum(axis=1)
-        else:
-            violation = self.loss.margin - z[rows, y][:, None] + z
-            violation[rows, y] = 0.0
-            used = -r
-            used[rows, y] = 0.0
-            gaps = np.maximum(violation.max(axis=1), 0.0) - (used * violation).sum(axis=1)
-        return float(self.weights[labelled] @ np.maximum(gaps, 0.0))
+        from ..kernels.measure import FIELDS, measure_rows
+
+        rows = np.zeros((0, self.model.n_outcomes)) if multipliers is None else multipliers
+        sums = measure_rows(self.scores(moments), self.y, self.weights, rows, self.loss.code, self.loss.margin)
+        total = dict(zip(FIELDS, map(float, sums), strict=True))
+        labelled = max(total["labelled"], 1e-300)
+        return Measure(
+            objective=total["loss"] - self.model.log_likelihood(self.prior, moments),
+            loss=total["loss"] / max(float(self.weights.sum()), 1e-300),
+            nll=total["nll"] / labelled,
+            ncll=total["ncll"] / labelled,
+            hinge=total["hinge"] / labelled,
+            accuracy=total["correct"] / labelled,
+            gap=total["gap"] if multipliers is not None and self.loss.is_discriminative else np.inf,
+        )
 
 
 @dataclass(frozen=True)

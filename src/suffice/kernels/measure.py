@@ -1,0 +1,60 @@
+"""All losses of all rows in one pass over the scores."""
+
+import math
+
+import numpy as np
+
+from .compile import compiled
+from .incremental import HINGE, NCLL, NLL
+
+FIELDS = ("loss", "labelled", "nll", "ncll", "hinge", "correct", "gap")
+
+
+@compiled
+def measure_rows(scores, y, weights, multipliers, loss, margin):
+    """Weighted sums over rows, in the order of FIELDS. Without multipliers (no rows) the gap is zero."""
+    n, K = scores.shape
+    sums = np.zeros(7)
+    for i in range(n):
+        weight = weights[i]
+        if weight == 0.0:
+            continue
+        top = 0
+        for k in range(1, K):
+            if scores[i, k] > scores[i, top]:
+                top = k
+        norm = 0.0
+        for k in range(K):
+            norm += math.exp(scores[i, k] - scores[i, top])
+        norm = scores[i, top] + math.log(norm)
+        label = y[i]
+        if label < 0:
+            sums[0] -= weight * norm
+            continue
+        own = scores[i, label]
+        rival = -np.inf
+        for k in range(K):
+            if k != label:
+                rival = max(rival, scores[i, k])
+        hinge = max(0.0, margin - own + rival)
+        sums[0] += weight * (-own if loss == NLL else norm - own if loss == NCLL else hinge)
+        sums[1] += weight
+        sums[2] -= weight * own
+        sums[3] += weight * (norm - own)
+        sums[4] += weight * hinge
+        sums[5] += weight * (top == label)
+        if len(multipliers) == 0:
+            continue
+        gap = 0.0
+        if loss == NCLL:  # KL(onehot - r || p)
+            for k in range(K):
+                share = (1.0 if k == label else 0.0) - multipliers[i, k]
+                if share > 0.0:
+                    gap += share * (math.log(share) - scores[i, k] + norm)
+        elif loss == HINGE:  # h+ - <b, h>
+            gap = hinge
+            for k in range(K):
+                if k != label:
+                    gap += multipliers[i, k] * (margin - own + scores[i, k])
+        sums[6] += weight * max(gap, 0.0)
+    return sums
