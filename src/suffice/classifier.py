@@ -119,7 +119,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             prior = prior_of(model, statistics, choice.setting)
         problem = replace(problem, prior=prior)
         warm = self._warm_multipliers(problem)
-        start = self.moments_ if warm is not None else self._start(model, statistics)
+        warm = choice.multipliers if warm is None else warm
+        start = self._start(model, statistics)
         fit = run(
             learner, problem, start, generator,
             max_epochs=self.max_epochs, tol=self.tol, multipliers=warm, report=self._reporter(),

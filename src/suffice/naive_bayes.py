@@ -12,7 +12,7 @@ from numbers import Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms
 
 from .classifier import GenerativeClassifier
 from .models.categorical import Bernoulli, Categorical
@@ -173,7 +173,11 @@ class MultinomialNB(CountClassifier):
         return sparse.csr_matrix(super()._check_rows(X, reset=reset))
 
     def _scaled(self, X, model):
-        return X if self.row_norm_ is None else self.row_norm_ * normalize(X)
+        if self.row_norm_ is None:
+            return X
+        norms = row_norms(X)
+        factors = np.where(norms > 0, self.row_norm_ / np.where(norms > 0, norms, 1.0), 0.0)
+        return sparse.csr_matrix((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
 
     def _plain(self, problem, *, keep=True):
         if keep and self.row_norm == "auto":
@@ -188,10 +192,18 @@ class MultinomialNB(CountClassifier):
         raise ValueError(f"row_norm={self.row_norm!r} is neither a positive number, None nor 'auto'")
 
     def _model(self, X, n_outcomes, codes, weights):
-        return Multinomial.for_data(self._scaled(X, None), n_outcomes)
+        model = Multinomial.for_data(X, n_outcomes)
+        if self.row_norm_ is None:
+            return model
+        norms = row_norms(X)  # what for_data would find in the scaled rows
+        lengths = np.asarray(X.sum(axis=1)).ravel()[norms > 0] / norms[norms > 0]
+        share = max(float(np.mean(norms > 0)), 1e-12)
+        return replace(
+            model, length=max(self.row_norm_ * lengths.sum() / len(norms), 1e-12), squared_row=share * self.row_norm_**2
+        )
 
     def _expose(self, model, moments) -> None:
-        self.feature_log_prob_ = (np.log(moments.count) - np.log(moments.weight)).T
+        self.feature_log_prob_ = self.natural_.logit.T
         self.feature_count_ = self._statistics.count.T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
 

@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from .learners.driver import Problem, run
+from .learners.incremental import Incremental
 from .priors import Setting, search
 
 CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
@@ -28,6 +29,7 @@ class Choice:
     temperature: float = 1.0  # factor on the scores that calibrates held-out probabilities
     score: float = np.inf
     reason: str = ""
+    multipliers: np.ndarray | None = None  # of the rows in the folds at the chosen setting: a warm start for all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,7 @@ class Selection:
     max_epochs: int = 8
     tol: float = 1e-2
     _folds: list = field(default_factory=list)
+    _warm: dict = field(default_factory=dict)
 
     def choose(self, strengths: list[float], seconds: list[float], **options) -> Choice:
         problem = self.problem
@@ -63,7 +66,10 @@ class Selection:
             temperatures[setting] = best_temperature(scores, y, weights) if self.calibrate else 1.0
             rows = clipped_losses(temperatures[setting] * scores, y)
             losses[setting] = rows, float(weights @ (scores.argmax(axis=1) == y))
-            return float(weights @ rows)
+            score = float(weights @ rows)
+            if score < self._warm.get("score", np.inf):
+                self._warm.update(score=score, multipliers=self._mean_multipliers())
+            return score
 
         setting, score = search(evaluate, strengths, seconds, **options)
         rows, accuracy = losses[setting]
@@ -76,20 +82,38 @@ class Selection:
         slack = np.sqrt(max(accuracy * (1 - accuracy), 1e-4) / len(y))
         if accuracy < start_accuracy - (slack if mean > 5 * spread else 0.0):
             return Choice(None, score=score, reason=f"held-out accuracy {accuracy:.4f} is below {start_accuracy:.4f} of maximum likelihood")
-        return Choice(setting, temperatures[setting], score, f"held-out log-loss {score:.4f}")
+        reason = f"held-out log-loss {score:.4f}"
+        return Choice(setting, temperatures[setting], score, reason, self._warm.get("multipliers"))
+
+    def _mean_multipliers(self) -> np.ndarray | None:
+        """Every row's multipliers, averaged over the folds that trained on it (only where folds share the rows)."""
+        if not self.shares_rows or any(fold.multipliers is None for fold in self._folds):
+            return None
+        times = sum((fold.problem.weights > 0).astype(float) for fold in self._folds)
+        return sum(fold.multipliers for fold in self._folds) / np.maximum(times, 1.0)[:, None]
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether a fold is the same rows with weights of zero for those held out: no copy of the data."""
+        return not self.problem.model.table_prior
 
     def _make_folds(self, labelled: np.ndarray) -> list[Fold]:
-        """Parts dealt out class by class; 5, 3 or 1 of them held out in turn, fewer for more rows."""
+        """Parts dealt out class by class; a few of them held out in turn, fewer for more rows."""
         problem = self.problem
         shuffled = self.generator.permutation(labelled)[:MAX_ROWS]
         dealt = shuffled[np.argsort(problem.y[shuffled], kind="stable")]
         part = np.arange(len(dealt)) % 5
         unlabelled = np.flatnonzero(problem.y < 0)[:MAX_ROWS]
-        n_folds = 5 if len(dealt) < 1000 else 3 if len(dealt) < 3000 else 1
+        n_folds = 5 if len(dealt) < 1000 else 3 if len(dealt) < 3000 else 2 if len(dealt) < 8000 and self.shares_rows else 1
         folds = []
         for held in range(n_folds):
             train = np.sort(np.concatenate([dealt[part != held], unlabelled]))
-            sub = replace(problem, X=problem.X[train], y=problem.y[train], weights=problem.weights[train])
+            if self.shares_rows:
+                weights = np.zeros_like(problem.weights)
+                weights[train] = problem.weights[train]
+                sub = replace(problem, weights=weights)
+            else:
+                sub = replace(problem, X=problem.X[train], y=problem.y[train], weights=problem.weights[train])
             statistics = problem.model.statistics(sub.X, sub.y, sub.weights)
             start = self.start_of(problem.model, statistics)
             held_out = np.sort(dealt[part == held])
@@ -98,18 +122,23 @@ class Selection:
 
     def _reference_scores(self, train: np.ndarray, held_out: np.ndarray) -> np.ndarray:
         model, X = self.reference.model, self.reference.X
-        statistics = model.statistics(X[train], self.problem.y[train], self.problem.weights[train])
-        return model.scores(self.start_of(model, statistics), X[held_out])
+        weights = np.zeros_like(self.problem.weights)
+        weights[train] = self.problem.weights[train]
+        statistics = model.statistics(X, self.problem.y, weights)
+        return model.scores(self.start_of(model, statistics), X, which=held_out)
 
     def _held_out_scores(self, fold: Fold, setting: Setting) -> np.ndarray:
         model = self.problem.model
         sub = replace(fold.problem, prior=self.prior_of(model, fold.statistics, setting))
+        learner = self.learner
+        if self.shares_rows and isinstance(learner, Incremental):
+            learner = Incremental(max(2e-3, learner.tolerance), watch=False)
         fit = run(
-            self.learner, sub, fold.start, self.generator,
+            learner, sub, fold.start, self.generator,
             max_epochs=self.max_epochs, tol=self.tol, multipliers=fold.multipliers,
         )  # fmt: skip
         fold.multipliers = fit.multipliers
-        return model.scores(fit.moments, self.problem.X[fold.held_out])
+        return model.scores(fit.moments, self.problem.X, which=fold.held_out)
 
 
 @dataclass

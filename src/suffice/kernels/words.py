@@ -270,3 +270,16 @@ def longest(indptr):
     for i in range(len(indptr) - 1):
         most = max(most, indptr[i + 1] - indptr[i])
     return most
+
+
+@compiled
+def score_rows(rows, which, state, scores):
+    """scores[j, k] = log p(x_i, k) of the rows i = which[j]."""
+    indptr, indices, data = rows
+    mass, total, count, weight, log_count, log_weight, log_mass = state
+    log_total = math.log(total[0])
+    for j in range(len(which)):
+        i = which[j]
+        score_row(indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]], log_count, log_weight, log_mass, scores[j])
+        for k in range(len(mass)):
+            scores[j, k] -= log_total

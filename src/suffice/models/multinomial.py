@@ -42,13 +42,23 @@ class Natural(Record):
 @dataclass(frozen=True, eq=False)
 class Multinomial(Model):
     length: float = 1.0  # mean length of a row: what one example adds to a block's weight
+    squared_row: float = 1.0  # mean squared Euclidean norm of a row
 
     family = "multinomial"
     table_prior = False
 
     @classmethod
     def for_data(cls, X, n_outcomes: int) -> Multinomial:
-        return cls(n_outcomes, X.shape[1], max(float(X.sum()) / max(X.shape[0], 1), 1e-12))
+        n = max(X.shape[0], 1)
+        return cls(n_outcomes, X.shape[1], max(float(X.data.sum()) / n, 1e-12), max(float(X.data @ X.data) / n, 1e-12))
+
+    def scores(self, moments, X, state=None, which=None) -> np.ndarray:
+        from ..kernels.words import score_rows
+
+        which = np.arange(X.shape[0]) if which is None else which
+        scores = np.empty((len(which), self.n_outcomes))
+        score_rows(self.rows_of(X)[0], which, state or self.state_of(moments), scores)
+        return scores
 
     def rows_of(self, X):
         return (X.indptr, X.indices, X.data), "pairs"
@@ -119,6 +129,35 @@ class Multinomial(Model):
 
     def moments_of_state(self, state: tuple) -> Moments:
         return Moments(state[0].copy(), state[2].copy())
+
+    def log_likelihood_of_state(self, statistics: Moments, state: tuple) -> float:
+        mass, total, count, weight, log_count, log_weight, log_mass = state
+        words = float(np.vdot(statistics.count, log_count)) - float(statistics.weight @ log_weight)
+        return words + float(statistics.mass @ log_mass) - float(statistics.mass.sum() * np.log(total[0]))
+
+    def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance):
+        """The passes made for words, where every row has a label and the loss is discriminative."""
+        if not loss.is_discriminative or (y < 0).any():
+            return super().incremental_pass(X, y, weights, order, multipliers, state, loss, tolerance)
+        rows, _ = self.rows_of(X)
+        if self.n_outcomes == 2:
+            from ..kernels.words_binary import binary_pass
+
+            return binary_pass(rows, y, weights, order, multipliers, state, loss.code, loss.margin, tolerance)
+        from ..kernels.words import hinge_pass, ncll_pass
+
+        if loss.name == "hinge":
+            return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, tolerance)
+        return ncll_pass(rows, y, weights, order, multipliers, state, tolerance)
+
+    def row_tolerance(self, loss, prior, tolerance):
+        """Multipliers of the hinge are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
+        if loss.name != "hinge":
+            return tolerance
+        return 5.0 * tolerance * min(1.0, float(prior.count.mean()) / self.squared_row)
+
+    def leaves_room(self, moments: Moments, prior: Moments) -> bool:
+        return moments.is_finite() and bool((moments.mass > 0).all() and (moments.count >= 0.02 * prior.count).all())
 
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         """Rows of Poisson length around the training rows' mean."""
