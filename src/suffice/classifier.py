@@ -24,7 +24,7 @@ from .learners.incremental import Incremental
 from .learners.paper import Paper
 from .learners.stochastic import Stochastic, stream_step
 from .losses import LOSSES, Loss
-from .selection import Choice, Selection
+from .selection import Choice, Selection, shares
 from .step_sizes import step_size_of
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
@@ -216,7 +216,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self._stored_model, self.moments_ = model, moments
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
         self.stopped_, self.choice_ = fit.stopped, choice
-        self.temperature_ = choice.temperature
+        self.temperature_, self.background_ = choice.temperature, choice.background
         self._multipliers = fit.multipliers if self.warm_start else None
         with np.errstate(divide="ignore", invalid="ignore"):
             self.natural_ = model.natural_of(moments)
@@ -312,10 +312,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return self._stored_model.scores(self.moments_, X)
 
     def predict_log_proba(self, X):
-        """log p(y | x). Where the loss does not calibrate itself, scores are first multiplied by `temperature_`."""
+        """log p(y | x). Where the loss does not calibrate itself, scores are first multiplied by `temperature_`, and the share
+        `background_` of the class frequencies is mixed in."""
         joint = self.predict_joint_log_proba(X)
         scores = self.temperature_ * joint
-        return scores - logsumexp(scores, axis=1, keepdims=True)
+        logs = scores - logsumexp(scores, axis=1, keepdims=True)
+        if self.background_:
+            logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))
+        return logs
 
     def predict_proba(self, X):
         """p(y | x)."""

@@ -61,8 +61,9 @@ ATTRIBUTES = """
     history_ : dict of lists
         Per pass: objective, the three losses, accuracy, duality gap, shortened steps, seconds.
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why training stopped.
-    temperature_ : float
-        Factor on the scores in `predict_proba` (1 unless the loss does not calibrate itself).
+    temperature_, background_ : float
+        Factor on the scores and share of the class frequencies in `predict_proba` (1 and 0 unless the loss does not calibrate
+        itself).
     choice_ : the prior that was chosen, or why maximum likelihood was kept.
 """
 

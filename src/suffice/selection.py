@@ -29,6 +29,7 @@ class Choice:
     temperature: float = 1.0  # factor on the scores that calibrates held-out probabilities
     score: float = np.inf
     reason: str = ""
+    background: float = 0.0  # share of the class frequencies that calibrates held-out probabilities
     multipliers: np.ndarray | None = None  # of the rows in the folds at the chosen setting: a warm start for all rows
 
 
@@ -59,20 +60,20 @@ class Selection:
         y, weights = problem.y[held_out], problem.weights[held_out] / problem.weights[held_out].sum()
         baseline = np.concatenate([fold.start_scores for fold in self._folds])
         temperatures: dict[Setting, float] = {}
-        losses: dict[Setting, tuple[np.ndarray, float]] = {}
+        losses: dict[Setting, tuple[np.ndarray, float, np.ndarray]] = {}
 
         def evaluate(setting: Setting) -> float:
             scores = np.concatenate([self._held_out_scores(fold, setting) for fold in self._folds])
             temperatures[setting] = best_temperature(scores, y, weights) if self.calibrate else 1.0
             rows = clipped_losses(temperatures[setting] * scores, y)
-            losses[setting] = rows, float(weights @ (scores.argmax(axis=1) == y))
+            losses[setting] = rows, float(weights @ (scores.argmax(axis=1) == y)), scores
             score = float(weights @ rows)
             if score < self._warm.get("score", np.inf):
                 self._warm.update(score=score, multipliers=self._mean_multipliers())
             return score
 
         setting, score = search(evaluate, strengths, seconds, **options)
-        rows, accuracy = losses[setting]
+        rows, accuracy, scores = losses[setting]
         gain = clipped_losses(baseline, y) - rows
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
@@ -83,7 +84,10 @@ class Selection:
         if accuracy < start_accuracy - (slack if mean > 5 * spread else 0.0):
             return Choice(None, score=score, reason=f"held-out accuracy {accuracy:.4f} is below {start_accuracy:.4f} of maximum likelihood")
         reason = f"held-out log-loss {score:.4f}"
-        return Choice(setting, temperatures[setting], score, reason, self._warm.get("multipliers"))
+        background, temperature = 0.0, temperatures[setting]
+        if self.calibrate:
+            background, temperature = best_background(scores, y, weights, temperature, shares(counts))
+        return Choice(setting, temperature, score, reason, background, self._warm.get("multipliers"))
 
     def _mean_multipliers(self) -> np.ndarray | None:
         """Every row's multipliers, averaged over the folds that trained on it (only where folds share the rows)."""
@@ -104,7 +108,9 @@ class Selection:
         dealt = shuffled[np.argsort(problem.y[shuffled], kind="stable")]
         part = np.arange(len(dealt)) % 5
         unlabelled = np.flatnonzero(problem.y < 0)[:MAX_ROWS]
-        n_folds = 5 if len(dealt) < 1000 else 3 if len(dealt) < 3000 else 2 if len(dealt) < 8000 and self.shares_rows else 1
+        n_folds = 5 if len(dealt) < 1000 else 3 if len(dealt) < 3000 else 1
+        if self.shares_rows and len(dealt) >= 3000:
+            n_folds = 3 if len(dealt) < 6000 else 2 if len(dealt) < 10_000 else 1
         folds = []
         for held in range(n_folds):
             train = np.sort(np.concatenate([dealt[part != held], unlabelled]))
@@ -135,7 +141,7 @@ class Selection:
             learner = Incremental(max(2e-3, learner.tolerance), watch=False)
         fit = run(
             learner, sub, fold.start, self.generator,
-            max_epochs=self.max_epochs, tol=self.tol, multipliers=fold.multipliers,
+            max_epochs=6 if self.shares_rows else self.max_epochs, tol=self.tol, multipliers=fold.multipliers,
         )  # fmt: skip
         fold.multipliers = fit.multipliers
         return model.scores(fit.moments, self.problem.X, which=fold.held_out)
@@ -157,12 +163,38 @@ def clipped_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
     return -np.log((1 - CLIP) * posterior + CLIP / scores.shape[1])
 
 
-def best_temperature(scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
-    """The factor on the scores with the lowest log-loss."""
-    own = scores[np.arange(len(y)), y]
+def best_temperature(scores, y, weights, background: float = CLIP, frequency: np.ndarray | None = None) -> float:
+    """The factor on the scores with the lowest log-loss (`background` of it uniform, or as frequent as given)."""
+    from .kernels.measure import tempered_loss
+
+    frequency = shares(np.zeros(scores.shape[1])) if frequency is None else frequency
 
     def loss(log_factor: float) -> float:
-        factor = np.exp(log_factor)
-        return float(weights @ (logsumexp(factor * scores, axis=1) - factor * own))
+        return tempered_loss(scores, y, weights, np.exp(log_factor), background, frequency)
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-2.5, 3.0), method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=(-2.5, 3.0), method="bounded", options={"xatol": 1e-3}).x))
+
+
+def shares(class_counts: np.ndarray) -> np.ndarray:
+    """Class frequencies, none of them zero: what is known of a document whose words say nothing."""
+    return (class_counts + 1.0) / (class_counts + 1.0).sum()
+
+
+def best_background(scores, y, weights, temperature: float, frequency: np.ndarray) -> tuple[float, float]:
+    """The share of the class frequencies mixed into p(y | x), and the temperature, with the lowest log-loss together.
+
+    A label that no word speaks for (a mistake, a document in another language) costs a confident classifier without bound; the
+    share says how often that happens.
+    """
+    from .kernels.measure import tempered_loss
+
+    background = 0.0
+    for _ in range(2):
+        factor = temperature
+
+        def loss(log_share: float, factor: float = factor) -> float:
+            return tempered_loss(scores, y, weights, factor, np.exp(log_share), frequency)
+
+        background = float(np.exp(minimize_scalar(loss, bounds=(-12.0, -1.0), method="bounded", options={"xatol": 1e-2}).x))
+        temperature = best_temperature(scores, y, weights, background, frequency)
+    return background, temperature

@@ -9,7 +9,8 @@ Logarithms are stored and refreshed only in the cells that a step touched; only 
 more than BOUNDARY of the way to zero.
 
 state = (mass[K], total[1], count[W, K], weight[K], log_count[W, K], log_weight[K], log_mass[K]) as in `suffice.kernels.multinomial`;
-rows = (indptr, indices, data). Every pass returns (rows moved, steps shortened, mean over rows of the largest wanted change).
+rows = (indptr, indices, data). Every pass returns (rows moved, steps shortened, mean over rows of the largest wanted change) and fills
+`slack`: above zero the row is so far from moving that the learner may leave it out of the next passes.
 """
 
 import math
@@ -22,6 +23,7 @@ from .incremental import BOUNDARY, conditional_direction, softmax
 
 DOWNWARDS = 1.3  # log is steeper downwards than its slope says
 FLOOR = 1e-12
+REST = 0.3  # a row whose margin is exceeded by so much may be left out of the next passes
 
 
 @compiled
@@ -121,7 +123,7 @@ def conditional_rate(log_posterior, rest, slopes, delta, n, highest):
 
 
 @compiled
-def ncll_pass(rows, y, weights, order, multipliers, state, tolerance):
+def ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack):
     indptr, indices, data = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
     K = len(mass)
@@ -145,6 +147,7 @@ def ncll_pass(rows, y, weights, order, multipliers, state, tolerance):
         norm = softmax(scores, posterior)
         largest = conditional_direction(posterior, multipliers[i], y[i], delta, tolerance)
         change += weights[i] * largest
+        slack[i] = 0.3 * tolerance - largest
         if largest < tolerance:
             continue
         n = 0
@@ -207,7 +210,7 @@ def pairwise_steps(scores, slopes, own, margin, delta, n):
 
 
 @compiled
-def hinge_pass(rows, y, weights, order, multipliers, state, margin, tolerance):
+def hinge_pass(rows, y, weights, order, multipliers, state, margin, tolerance, slack):
     indptr, indices, data = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
     K = len(mass)
@@ -239,7 +242,9 @@ def hinge_pass(rows, y, weights, order, multipliers, state, margin, tolerance):
             if k != label and (k == rival or multipliers[i, k] < -1e-12):
                 active[n] = k
                 n += 1
+        slack[i] = 0.0
         if n == 2 and scores[label] - scores[rival] >= margin and multipliers[i, rival] >= -1e-12:
+            slack[i] = scores[label] - scores[rival] - margin - REST
             continue
         for j in range(n):
             slope, ratios[j] = slope_and_ratio(words, values, count, mass, active[j])
@@ -261,6 +266,14 @@ def hinge_pass(rows, y, weights, order, multipliers, state, margin, tolerance):
                 move_outcome(words, values, state, active[j], weights[i] * rate * delta[j], length, buffer)
         n_moved += 1
     return n_moved, n_shortened, change / max(weights.sum(), 1e-300)
+
+
+@compiled
+def fill_logs(numbers, logs):
+    """logs = log(numbers), for tables of any size."""
+    for i in range(numbers.shape[0]):
+        for k in range(numbers.shape[1]):
+            logs[i, k] = fast_log(numbers[i, k])
 
 
 @compiled

@@ -11,7 +11,7 @@ import numpy as np
 from .compile import compiled
 from .fast_log import fast_log
 from .incremental import BOUNDARY, NCLL
-from .words import DOWNWARDS, FLOOR, longest
+from .words import DOWNWARDS, FLOOR, REST, longest
 
 
 @compiled
@@ -63,7 +63,7 @@ def logistic_step(margin, slope, own, wanted):
 
 
 @compiled
-def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, tolerance):
+def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, tolerance, slack):
     indptr, indices, data = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
     difference = np.empty(len(count))
@@ -86,11 +86,14 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, toler
         lead = sign * (score + offset - length * per_word)
         if loss == NCLL:
             wanted = 1.0 / (1.0 + math.exp(lead)) - own
+            slack[i] = 0.3 * tolerance - abs(wanted)
             if abs(wanted) < tolerance:
                 change += weights[i] * abs(wanted)
                 continue
-        elif lead >= margin and own < 1e-12:
-            continue
+        else:
+            slack[i] = lead - margin - REST if own < 1e-12 else 0.0
+            if lead >= margin and own < 1e-12:
+                continue
         slope0, slope1, ratio0, ratio1 = both_slopes(words, values, count, mass)
         if loss == NCLL:
             falls0 = (wanted > 0.0) == (sign > 0.0)

@@ -158,4 +158,4 @@ def rest(learner, problem: Problem, start, generator: np.random.Generator, max_e
     while n_iter < max_epochs and not state.is_done:
         state = learner.step(problem, state)
         n_iter += 1
-    return Fit(state.moments, None, {}, n_iter, state.is_done, "no step lowers the objective any more", state.multipliers)
+    return Fit(learner.finished(problem, state), None, {}, n_iter, state.is_done, "no step lowers the objective any more", state.multipliers)

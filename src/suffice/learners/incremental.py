@@ -7,12 +7,14 @@ likelihood and the hinge it is dual coordinate ascent on the entropy of the mome
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .driver import Measure, Problem
+
+FULL = 4  # every so many passes no row is left out
 
 
 @dataclass
@@ -24,7 +26,10 @@ class State:
     n_shortened: int = 0
     is_done: bool = False
     is_searching: bool = False
+    is_settled: bool = False  # the last pass changed next to nothing, but it may have left rows out
     arrays: tuple | None = None  # the moments in the form the compiled pass updates
+    slack: np.ndarray | None = None  # above zero for rows that were far from moving when they were last visited
+    n_passes: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,22 @@ class Incremental:
     def step(self, problem: Problem, state: State) -> State:
         model = problem.model
         arrays = state.arrays or model.state_of(state.moments)
+        slack = np.zeros(len(problem.y)) if state.slack is None else state.slack
         order = state.generator.permutation(len(problem.y))
-        before = state.multipliers.copy()
+        is_full = state.is_settled or state.n_passes % FULL == 0
+        if not is_full:
+            order = order[slack[order] <= 0.0]
+        before = state.multipliers.copy() if self.watch else None
         tolerance = model.row_tolerance(problem.loss, problem.prior, self.tolerance)
         n_moved, n_shortened, change = model.incremental_pass(
-            problem.X, problem.y, problem.weights, order, state.multipliers, arrays, problem.loss, tolerance
+            problem.X, problem.y, problem.weights, order, state.multipliers, arrays, problem.loss, tolerance, slack
         )
+        is_settled = n_moved == 0 or change < 2.0 * tolerance
+        is_done = is_settled and (is_full or not (slack > 0.0).any())
+        if not self.watch:
+            return replace(
+                state, arrays=arrays, slack=slack, is_settled=is_settled, is_done=is_done, n_passes=state.n_passes + 1
+            )
         moments = model.moments_of_state(arrays)
         if not model.in_domain(moments):  # rounding: rebuild from the weights themselves, or go back
             moments = self._moments(problem, state.multipliers)
@@ -67,9 +82,16 @@ class Incremental:
                 state.multipliers[:] = before
                 moments = self._moments(problem, before)
             arrays = model.state_of(moments)
-        measure = problem.measure(moments, state.multipliers, arrays) if self.watch else None
-        is_done = n_moved == 0 or change < 2.0 * tolerance
-        return State(moments, state.multipliers, state.generator, measure, n_shortened, is_done, arrays=arrays)
+        measure = problem.measure(moments, state.multipliers, arrays)
+        return State(
+            moments, state.multipliers, state.generator, measure, n_shortened, is_done,
+            is_settled=is_settled, arrays=arrays, slack=slack, n_passes=state.n_passes + 1,
+        )  # fmt: skip
+
+    def finished(self, problem: Problem, state: State):
+        """The moments after passes that nobody watched."""
+        moments = state.moments if state.arrays is None else problem.model.moments_of_state(state.arrays)
+        return moments if problem.model.in_domain(moments) else self._moments(problem, state.multipliers)
 
     def _moments(self, problem: Problem, multipliers: np.ndarray):
         if not multipliers.any():

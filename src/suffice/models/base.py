@@ -149,10 +149,11 @@ class Model(ABC):
         """`log_likelihood` of statistics at the model that `state` is of."""
         return self.log_likelihood(statistics, self.moments_of_state(state))
 
-    def incremental_pass(self, X, y, weights, order, multipliers, state: tuple, loss, tolerance: float):
+    def incremental_pass(self, X, y, weights, order, multipliers, state: tuple, loss, tolerance: float, slack):
         """One pass of the incremental learner, in place: (rows moved, steps shortened, mean wanted change of a row's weights).
 
-        A family may bring its own; this is the general one, which does not know the change.
+        A family may bring its own, which may also say in `slack` which rows can be left out of the next passes (above 0). This is
+        the general one, which knows neither.
         """
         rows, layout = self.rows_of(X)
         epoch = loops(self.family, layout)["epoch"]

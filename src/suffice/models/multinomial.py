@@ -124,8 +124,12 @@ class Multinomial(Model):
 
     def state_of(self, moments: Moments) -> tuple:
         weight, total = moments.weight, np.array([moments.mass.sum()])
-        count = np.ascontiguousarray(moments.count.copy())
-        return moments.mass.copy(), total, count, weight, np.log(count), np.log(weight), np.log(moments.mass)
+        from ..kernels.words import fill_logs
+
+        count = np.array(moments.count, order="C")
+        log_count = np.empty_like(count)
+        fill_logs(count, log_count)
+        return moments.mass.copy(), total, count, weight, log_count, np.log(weight), np.log(moments.mass)
 
     def moments_of_state(self, state: tuple) -> Moments:
         return Moments(state[0].copy(), state[2].copy())
@@ -135,20 +139,20 @@ class Multinomial(Model):
         words = float(np.vdot(statistics.count, log_count)) - float(statistics.weight @ log_weight)
         return words + float(statistics.mass @ log_mass) - float(statistics.mass.sum() * np.log(total[0]))
 
-    def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance):
+    def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
         """The passes made for words, where every row has a label and the loss is discriminative."""
         if not loss.is_discriminative or (y < 0).any():
-            return super().incremental_pass(X, y, weights, order, multipliers, state, loss, tolerance)
+            return super().incremental_pass(X, y, weights, order, multipliers, state, loss, tolerance, slack)
         rows, _ = self.rows_of(X)
         if self.n_outcomes == 2:
             from ..kernels.words_binary import binary_pass
 
-            return binary_pass(rows, y, weights, order, multipliers, state, loss.code, loss.margin, tolerance)
+            return binary_pass(rows, y, weights, order, multipliers, state, loss.code, loss.margin, tolerance, slack)
         from ..kernels.words import hinge_pass, ncll_pass
 
         if loss.name == "hinge":
-            return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, tolerance)
-        return ncll_pass(rows, y, weights, order, multipliers, state, tolerance)
+            return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, tolerance, slack)
+        return ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack)
 
     def row_tolerance(self, loss, prior, tolerance):
         """Multipliers of the hinge are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
