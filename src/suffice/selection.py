@@ -110,7 +110,7 @@ class Selection:
         unlabelled = np.flatnonzero(problem.y < 0)[:MAX_ROWS]
         n_folds = 5 if len(dealt) < 1000 else 3 if len(dealt) < 3000 else 1
         if self.shares_rows and len(dealt) >= 3000:
-            n_folds = 3 if len(dealt) < 6000 else 2 if len(dealt) < 10_000 else 1
+            n_folds = 2 if len(dealt) < 10_000 else 1
         folds = []
         for held in range(n_folds):
             train = np.sort(np.concatenate([dealt[part != held], unlabelled]))
