@@ -15,6 +15,7 @@ _HOMES = {
     "MultinomialNB": "naive_bayes",
     "PoissonNB": "naive_bayes",
     "GaussianDiscriminant": "discriminant",
+    "TextClassifier": "text",
 }
 
 __all__ = ["__version__", *_HOMES]
