@@ -59,5 +59,12 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in [
         Experiment("masegosa2014-toy", "Section 4.1, Figure 1: three losses on the toy data", 1, "masegosa2014.toy"),
+        Experiment("masegosa2014-table3", "Table 3: the text data sets", 1, "masegosa2014.table3"),
+        Experiment("masegosa2014-fig2", "Figure 2: hinge against NCLL and perplexity", 1, "masegosa2014.fig2"),
+        Experiment("masegosa2014-fig3", "Figure 3: accuracy per pass beside LIBLINEAR", 3, "masegosa2014.fig3"),
+        Experiment("masegosa2014-fig5", "Figure 5: convergence of NCLL-MNB, priors P1 and P2", 3, "masegosa2014.fig5"),
+        Experiment("masegosa2014-fig6", "Figure 6: convergence of Hinge-MNB, priors P1 and P2", 3, "masegosa2014.fig6"),
+        Experiment("masegosa2014-fig7", "Figure 7: NCLL-SGD and NCLL-MNB at five rates, imdb", 3, "masegosa2014.fig7"),
+        Experiment("masegosa2014-fig8", "Figure 8: Hinge-SGD and Hinge-MNB at five rates, imdb", 3, "masegosa2014.fig8"),
     ]
 }
