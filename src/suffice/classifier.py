@@ -169,7 +169,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         if words:
             name = problem.loss.name
             return selection.choose(
-                priors.WORD_STRENGTHS[name], priors.WORD_TILTS[name], extend=3.0, step=priors.WORD_TILTS[name][0]
+                priors.WORD_STRENGTHS[name], priors.WORD_TILTS[name], extend=3.0, step=priors.WORD_TILTS[name][0], patience=2
             )
         n = min(float(problem.weights.sum()), 20_000.0)
         return selection.choose(priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS)

@@ -159,6 +159,10 @@ class Model(ABC):
         epoch = loops(self.family, layout)["epoch"]
         return *epoch(rows, y, weights, order, multipliers, state, loss.code, loss.margin, tolerance), np.inf
 
+    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> int | None:
+        """One step per row, in place, returning how many steps were shortened; None: the family has no such pass."""
+        return None
+
     def row_tolerance(self, loss, prior, tolerance: float) -> float:
         """The change of a row's weights that is too small to make, for an accuracy of `tolerance`."""
         return tolerance

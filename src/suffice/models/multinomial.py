@@ -154,6 +154,15 @@ class Multinomial(Model):
             return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, tolerance, slack)
         return ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack)
 
+    def stochastic_pass(self, X, y, weights, order, rates, state, loss):
+        if not loss.is_discriminative or (y < 0).any() or self.n_outcomes < 2:
+            return None
+        from ..kernels.words_stochastic import stochastic_pass
+
+        indptr, indices, data = self.rows_of(X)[0]
+        rows = indptr, indices.view(np.uint32) if indices.dtype == np.int32 else indices, data
+        return stochastic_pass(rows, y, weights, order, rates, state, loss.code, loss.margin, 1e-9)
+
     def row_tolerance(self, loss, prior, tolerance):
         """Multipliers of the hinge are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
         if loss.name != "hinge":
