@@ -18,11 +18,11 @@ def run(options: Options, loss: str, rival: str, name_of_figure: str) -> Report:
         for prior, alpha in PRIORS.items():
             options.say(f"{name}: {loss}, prior {prior}")
             values = trace(split, loss, alpha(split.X.shape[1]), epochs=3 if options.quick else 10)
-            epochs, mark = range(1, len(values.hinge) + 1), MARKERS[name]
+            epochs, mark = range(len(values.hinge)), MARKERS[name]
             losses.plot(epochs, values.ncll, f"{COLORS[prior]}-{mark}", label=f"NCLL {name} {prior}")
             losses.plot(epochs, values.hinge, f"{COLORS[prior]}:{mark}", label=f"Hinge {name} {prior}")
             perplexity.plot(epochs, values.perplexity, f"{COLORS[prior]}-{mark}", label=f"{name} {prior}")
-            accuracy.plot(epochs, values.accuracy, f"{COLORS[prior]}-{mark}", label=f"{name} {prior}")
+            accuracy.plot(epochs[1:], values.accuracy[1:], f"{COLORS[prior]}-{mark}", label=f"{name} {prior}")
             for what in ("ncll", "hinge", "perplexity", "accuracy"):
                 report.rows.append(Row(f"{name} {prior} {what}, last pass", None, getattr(values, what)[-1]))
         line, laplace = liblinear(split, rival), plain(split)

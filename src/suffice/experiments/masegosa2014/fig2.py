@@ -13,13 +13,13 @@ def run(options: Options) -> Report:
         split = load(name)
         options.say(f"{name}: Hinge-MNB")
         values = trace(split, "hinge", PRIORS["P2"](split.X.shape[1]), epochs=3 if options.quick else 10)
-        epochs = range(1, len(values.hinge) + 1)
+        epochs = range(len(values.hinge))
         losses.plot(epochs, values.hinge, "b-" + MARKERS[name], label=f"Hinge {name}")
         losses.plot(epochs, values.ncll, "r-" + MARKERS[name], label=f"NCLL {name}")
         perplexity.plot(epochs, values.perplexity, "k-" + MARKERS[name], label=name)
         for what in ("hinge", "ncll", "perplexity"):
             series = getattr(values, what)
-            report.rows += [Row(f"{name} {what}, first pass", None, series[0]), Row(f"{name} {what}, last pass", None, series[-1])]
+            report.rows += [Row(f"{name} {what}, first pass", None, series[1]), Row(f"{name} {what}, last pass", None, series[-1])]
     losses.set_yscale("log")
     losses.legend()
     perplexity.legend()

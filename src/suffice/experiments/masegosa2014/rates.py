@@ -56,7 +56,7 @@ def run(options: Options, loss: str, rival: str, name_of_figure: str) -> Report:
     for panel, (prior, alpha) in zip(panels[1:], PRIORS.items(), strict=True):
         for decay in DECAYS:
             options.say(f"{kind}-MNB, {prior}, lambda {decay:g}")
-            values = trace(split, loss, alpha(split.X.shape[1]), decay, epochs).accuracy
+            values = trace(split, loss, alpha(split.X.shape[1]), decay, epochs).accuracy[1:]
             panel.plot(range(1, epochs + 1), values, "-o", label=f"{decay:g}")
             report.rows.append(Row(f"imdb {kind}-MNB {prior}, lambda {decay:g}", None, values[-1]))
         panel.axhline(plain(split, alpha(split.X.shape[1])), color="k", linestyle="--", linewidth=0.8)

@@ -51,7 +51,7 @@ def load(name: str) -> Split:
 
 @dataclass
 class Trace:
-    """Values after each pass: losses and perplexity of the training documents, accuracy on the test documents."""
+    """Values at the start (epoch 0) and after each pass: of the training documents, and the accuracy on the test documents."""
 
     hinge: list[float] = field(default_factory=list)
     ncll: list[float] = field(default_factory=list)
@@ -68,10 +68,11 @@ def trace(split: Split, loss: str, alpha: float, decay: float = DECAY, epochs: i
     state = learner.init(problem, prior, np.random.default_rng(seed))
     values = Trace()
     n_words = float(split.X.sum())
-    for _ in range(epochs):
-        state = learner.step(problem, state)
-        values.hinge.append(state.measure.hinge)
-        values.ncll.append(state.measure.ncll)
+    for epoch in range(epochs + 1):
+        state = learner.step(problem, state) if epoch else state
+        measure = state.measure or problem.measure(state.moments)
+        values.hinge.append(measure.hinge)
+        values.ncll.append(measure.ncll)
         likelihood = logsumexp(problem.scores(state.moments), axis=1).sum()
         values.perplexity.append(float(np.exp(-likelihood / n_words)) / len(split.y))
         correct = model.scores(state.moments, split.X_test).argmax(axis=1) == split.y_test
