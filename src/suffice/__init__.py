@@ -17,6 +17,7 @@ _HOMES = {
     "GaussianDiscriminant": "discriminant",
     "save": "storage",
     "load": "storage",
+    "TextClassifier": "text",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -23,7 +23,7 @@ from .learners.incremental import Incremental
 from .learners.paper import Paper
 from .learners.stochastic import Stochastic, stream_step
 from .losses import LOSSES, Loss
-from .selection import Choice, Selection
+from .selection import Choice, Selection, shares
 from .step_sizes import step_size_of
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
@@ -139,6 +139,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         problem = replace(problem, prior=prior)
         warm = self._warm_multipliers(problem)
         start = self.moments_ if warm is not None else priors.interior(model, statistics)
+        warm = choice.multipliers if warm is None else warm
         fit = run(
             learner, problem, start, generator,
             max_epochs=self.max_epochs, tol=self.tol, multipliers=warm, report=self._reporter(),
@@ -187,7 +188,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         if words:
             name = problem.loss.name
             return selection.choose(
-                priors.WORD_STRENGTHS[name], priors.WORD_TILTS[name], extend=3.0, step=priors.WORD_TILTS[name][0]
+                priors.WORD_STRENGTHS[name],
+                priors.WORD_TILTS[name],
+                extend=3.0,
+                step=priors.WORD_TILTS[name][0],
+                patience=2,
             )
         n = min(float(problem.weights.sum()), 20_000.0)
         return selection.choose(priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS, extend=3.0)
@@ -231,7 +236,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self._stored_model, self.moments_ = model, moments
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
         self.stopped_, self.choice_ = fit.stopped, choice
-        self.temperature_ = choice.temperature
+        self.temperature_, self.background_ = choice.temperature, choice.background
         self._multipliers = fit.multipliers if self.warm_start else None
         with np.errstate(divide="ignore", invalid="ignore"):
             self.natural_ = model.natural_of(moments)
@@ -334,10 +339,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return self._stored_model.scores(self.moments_, X)
 
     def predict_log_proba(self, X):
-        """log p(y | x). Where the loss does not calibrate itself, scores are first multiplied by `temperature_`."""
+        """log p(y | x). Where the loss does not calibrate itself, scores are first multiplied by `temperature_`, and the share
+        `background_` of the class frequencies is mixed in."""
         joint = self.predict_joint_log_proba(X)
         scores = self.temperature_ * joint
-        return scores - logsumexp(scores, axis=1, keepdims=True)
+        logs = scores - logsumexp(scores, axis=1, keepdims=True)
+        if self.background_:
+            logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))
+        return logs
 
     def predict_proba(self, X):
         """p(y | x)."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms
 
 from .classifier import GenerativeClassifier
 from .models.categorical import Bernoulli, Categorical
@@ -60,8 +60,9 @@ ATTRIBUTES = """
     history_ : dict of lists
         Per pass: objective, the three losses, accuracy, duality gap, shortened steps, seconds.
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why training stopped.
-    temperature_ : float
-        Factor on the scores in `predict_proba` (1 unless the loss does not calibrate itself).
+    temperature_, background_ : float
+        Factor on the scores and share of the class frequencies in `predict_proba` (1 and 0 unless the loss does not calibrate
+        itself).
     choice_ : the prior that was chosen, or why maximum likelihood was kept.
 """
 
@@ -174,7 +175,11 @@ class MultinomialNB(CountClassifier):
         return sparse.csr_matrix(super()._check_rows(X, reset=reset))
 
     def _scaled(self, X, model):
-        return X if self.row_norm_ is None else self.row_norm_ * normalize(X)
+        if self.row_norm_ is None:
+            return X
+        norms = row_norms(X)
+        factors = np.where(norms > 0, self.row_norm_ / np.where(norms > 0, norms, 1.0), 0.0)
+        return sparse.csr_matrix((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
 
     def _plain(self, problem, *, keep=True):
         if keep and self.row_norm == "auto":
@@ -189,10 +194,21 @@ class MultinomialNB(CountClassifier):
         raise ValueError(f"row_norm={self.row_norm!r} is neither a positive number, None nor 'auto'")
 
     def _model(self, X, n_outcomes, codes, weights):
-        return Multinomial.for_data(self._scaled(X, None), n_outcomes, weights)
+        model = Multinomial.for_data(X, n_outcomes, weights)
+        if self.row_norm_ is None:
+            return model
+        norms = row_norms(X)  # what for_data would find in the scaled rows, without making them
+        seen = norms > 0
+        lengths = np.asarray(X.sum(axis=1)).ravel()[seen] / norms[seen]
+        return replace(
+            model,
+            length=max(self.row_norm_ * float(weights[seen] @ lengths) / float(weights.sum()), 1e-300),
+            unit=1.0,
+            squared_row=max(self.row_norm_**2 * float(weights[seen].sum()) / float(weights.sum()), 1e-300),
+        )
 
     def _expose(self, model, moments) -> None:
-        self.feature_log_prob_ = (np.log(moments.count) - np.log(moments.weight)).T
+        self.feature_log_prob_ = self.natural_.logit.T
         self.feature_count_ = self._statistics.count.T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
 

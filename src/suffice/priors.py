@@ -62,11 +62,13 @@ def search(
     *,
     extend: float = 0.0,
     step: float = 0.0,
+    patience: int = 1,
 ) -> tuple[Setting, float]:
     """The setting with the lowest score along strong-to-weak `strengths` (second = 0), then along `seconds` near the best.
 
     Stops a path after two settings in a row that do not improve by the share ENOUGH. Where the strongest wins, stronger ones are
-    tried (times `extend`); where the last of `seconds` wins, larger ones (plus `step`), until they lose.
+    tried (times `extend`); where the last of `seconds` wins, larger ones (plus `step`), until they lose. With
+    `patience` 2 the strengths half-way to the best one's neighbours are tried too, and one of `seconds` that loses is forgiven.
     """
     scores: dict[Setting, float] = {}
 
@@ -95,10 +97,21 @@ def search(
         if score(best().strength * extend) > lowest * (1 - ENOUGH):
             break
     tried = sorted({setting.strength for setting in scores})
+    if patience > 1:  # half-way to the neighbours
+        place = tried.index(best().strength)
+        for low, high in zip(
+            tried[max(place - 1, 0) : place + 1], tried[max(place - 1, 0) + 1 : place + 2], strict=False
+        ):
+            score(float(np.sqrt(low * high)))
+        tried = sorted({setting.strength for setting in scores})
+    idle = 0
     for second in seconds:
         before = best()
         if score(before.strength, second) >= scores[before]:
-            break
+            idle += 1
+            if idle == patience:
+                break
+            continue
         place = tried.index(before.strength)
         for neighbour in tried[max(place - 1, 0) : place + 2]:
             score(neighbour, second)

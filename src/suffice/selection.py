@@ -16,12 +16,13 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from .learners.driver import Problem, run
+from .learners.incremental import Incremental
 from .priors import Setting, interior, search
 
 # standard errors by which training must beat maximum likelihood; more for few rows: the best of several settings always looks good
 EVIDENCE = 2.0
 CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
-MAX_ROWS = 20_000  # the choice is made on at most so many rows
+MAX_ROWS = 20_000  # the choice is made on at most so many rows (of words: twice as many)
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Choice:
     temperature: float = 1.0  # factor on the scores that calibrates held-out probabilities
     score: float = np.inf
     reason: str = ""
+    background: float = 0.0  # share of the class frequencies that calibrates held-out probabilities
+    multipliers: np.ndarray | None = None  # of the rows in the folds at the chosen setting: a warm start for all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,7 @@ class Selection:
     max_epochs: int = 8
     tol: float = 1e-2
     _folds: list = field(default_factory=list)
+    _warm: dict = field(default_factory=dict)
 
     def choose(self, strengths: list[float], seconds: list[float], **options) -> Choice:
         problem = self.problem
@@ -60,17 +64,20 @@ class Selection:
         y, weights = problem.y[held_out], problem.weights[held_out] / problem.weights[held_out].sum()
         baseline = np.concatenate([fold.plain_scores for fold in self._folds])
         temperatures: dict[Setting, float] = {}
-        losses: dict[Setting, tuple[np.ndarray, float]] = {}
+        losses: dict[Setting, tuple[np.ndarray, float, np.ndarray]] = {}
 
         def evaluate(setting: Setting) -> float:
             scores = np.concatenate([self._held_out_scores(fold, setting) for fold in self._folds])
             temperatures[setting] = best_temperature(scores, y, weights) if self.calibrate else 1.0
             rows = clipped_losses(temperatures[setting] * scores, y)
-            losses[setting] = rows, float(weights @ (scores.argmax(axis=1) == y))
-            return float(weights @ rows)
+            losses[setting] = rows, float(weights @ (scores.argmax(axis=1) == y)), scores
+            score = float(weights @ rows)
+            if score < self._warm.get("score", np.inf):
+                self._warm.update(score=score, multipliers=self._mean_multipliers())
+            return score
 
         setting, score = search(evaluate, strengths, seconds, **options)
-        rows, accuracy = losses[setting]
+        rows, accuracy, scores = losses[setting]
         gain = clipped_losses(baseline, y) - rows
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
@@ -85,40 +92,82 @@ class Selection:
                 score=score,
                 reason=f"held-out accuracy {accuracy:.4f} is below {start_accuracy:.4f} of maximum likelihood",
             )
-        return Choice(setting, temperatures[setting], score, f"held-out log-loss {score:.4f}")
+        reason = f"held-out log-loss {score:.4f}"
+        background, temperature = 0.0, temperatures[setting]
+        if self.calibrate:
+            background, temperature = best_background(scores, y, weights, temperature, shares(counts))
+        return Choice(setting, temperature, score, reason, background, self._warm.get("multipliers"))
+
+    def _mean_multipliers(self) -> np.ndarray | None:
+        """Every row's multipliers, averaged over the folds that trained on it (only where folds share the rows)."""
+        if not self.shares_rows or any(fold.multipliers is None for fold in self._folds):
+            return None
+        times = sum((fold.problem.weights > 0).astype(float) for fold in self._folds)
+        return sum(fold.multipliers for fold in self._folds) / np.maximum(times, 1.0)[:, None]
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether a fold is the same rows with weights of zero for those held out: no copy of the data."""
+        return not self.problem.model.table_prior
 
     def _make_folds(self, labelled: np.ndarray) -> list[Fold]:
-        """Parts dealt out class by class; 5, 3 or 1 of them held out in turn, fewer for more rows."""
+        """Parts dealt out class by class; a few of them held out in turn, fewer for more rows."""
         problem = self.problem
-        shuffled = self.generator.permutation(labelled)[:MAX_ROWS]
+        shuffled = self.generator.permutation(labelled)[: 2 * MAX_ROWS if self.shares_rows else MAX_ROWS]
         dealt = shuffled[np.argsort(problem.y[shuffled], kind="stable")]
-        part = np.arange(len(dealt)) % 5
+        part = self._parts(dealt)
         unlabelled = np.flatnonzero(problem.y < 0)[:MAX_ROWS]
         n_folds = 5 if len(dealt) < 1000 else 3 if len(dealt) < 3000 else 1
+        if self.shares_rows and len(dealt) >= 3000:
+            n_folds = 2 if len(dealt) < 10_000 else 1
         folds = []
         for held in range(n_folds):
             train = np.sort(np.concatenate([dealt[part != held], unlabelled]))
-            sub = replace(problem, X=problem.X[train], y=problem.y[train], weights=problem.weights[train])
+            if self.shares_rows:
+                weights = np.zeros_like(problem.weights)
+                weights[train] = problem.weights[train]
+                sub = replace(problem, weights=weights)
+            else:
+                sub = replace(problem, X=problem.X[train], y=problem.y[train], weights=problem.weights[train])
             statistics = problem.model.statistics(sub.X, sub.y, sub.weights)
-            held_out = np.sort(dealt[part == held])
             start = interior(problem.model, statistics)
+            held_out = np.sort(dealt[part == held])
             folds.append(Fold(sub, statistics, start, held_out, self._plain_scores(train, held_out)))
         return folds
 
+    def _parts(self, dealt: np.ndarray) -> np.ndarray:
+        """Five parts of rows sorted by class. Words: runs of each class, as they stand in the data, because neighbours (a thread, a
+        day's news, reviews of one film) are more alike than new documents will be; tables: dealt out in turn."""
+        if not self.shares_rows:
+            return np.arange(len(dealt)) % 5
+        y = self.problem.y[dealt]
+        first, last = np.searchsorted(y, y), np.searchsorted(y, y, side="right")
+        rank = np.empty(len(dealt))
+        rank[np.lexsort((dealt, y))] = np.arange(len(dealt))
+        part = (5 * (rank - first) // (last - first)).astype(np.int64)
+        small = last - first < 5
+        part[small] = self.generator.integers(5, size=int(small.sum()))
+        return self.generator.permutation(5)[part]
+
     def _plain_scores(self, train: np.ndarray, held_out: np.ndarray) -> np.ndarray:
         model, X = self.reference.model, self.reference.X
-        statistics = model.statistics(X[train], self.problem.y[train], self.problem.weights[train])
-        return model.scores(interior(model, statistics), X[held_out])
+        weights = np.zeros_like(self.problem.weights)
+        weights[train] = self.problem.weights[train]
+        statistics = model.statistics(X, self.problem.y, weights)
+        return model.scores(interior(model, statistics), X, which=held_out)
 
     def _held_out_scores(self, fold: Fold, setting: Setting) -> np.ndarray:
         model = self.problem.model
         sub = replace(fold.problem, prior=self.prior_of(model, fold.statistics, setting))
+        learner = self.learner
+        if self.shares_rows and isinstance(learner, Incremental):
+            learner = Incremental(max(2e-3, learner.tolerance), watch=False)
         fit = run(
-            self.learner, sub, fold.start, self.generator,
-            max_epochs=self.max_epochs, tol=self.tol, multipliers=fold.multipliers,
+            learner, sub, fold.start, self.generator,
+            max_epochs=6 if self.shares_rows else self.max_epochs, tol=self.tol, multipliers=fold.multipliers,
         )  # fmt: skip
         fold.multipliers = fit.multipliers
-        return model.scores(fit.moments, self.problem.X[fold.held_out])
+        return model.scores(fit.moments, self.problem.X, which=fold.held_out)
 
 
 @dataclass
@@ -127,7 +176,7 @@ class Fold:
     statistics: Any
     start: Any
     held_out: np.ndarray
-    plain_scores: np.ndarray  # of the reference on the held-out rows
+    plain_scores: np.ndarray
     multipliers: np.ndarray | None = None
 
 
@@ -137,12 +186,40 @@ def clipped_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
     return -np.log((1 - CLIP) * posterior + CLIP / scores.shape[1])
 
 
-def best_temperature(scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
-    """The factor on the scores with the lowest log-loss."""
-    own = scores[np.arange(len(y)), y]
+def best_temperature(scores, y, weights, background: float = CLIP, frequency: np.ndarray | None = None) -> float:
+    """The factor on the scores with the lowest log-loss (`background` of it uniform, or as frequent as given)."""
+    from .kernels.measure import tempered_loss
+
+    frequency = shares(np.zeros(scores.shape[1])) if frequency is None else frequency
 
     def loss(log_factor: float) -> float:
-        factor = np.exp(log_factor)
-        return float(weights @ (logsumexp(factor * scores, axis=1) - factor * own))
+        return tempered_loss(scores, y, weights, np.exp(log_factor), background, frequency)
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-2.5, 3.0), method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=(-2.5, 3.0), method="bounded", options={"xatol": 1e-3}).x))
+
+
+def shares(class_counts: np.ndarray) -> np.ndarray:
+    """Class frequencies, none of them zero: what is known of a document whose words say nothing."""
+    return (class_counts + 1.0) / (class_counts + 1.0).sum()
+
+
+def best_background(scores, y, weights, temperature: float, frequency: np.ndarray) -> tuple[float, float]:
+    """The share of the class frequencies mixed into p(y | x), and the temperature, with the lowest log-loss together.
+
+    A label that no word speaks for (a mistake, a document in another language) costs a confident classifier without bound; the
+    share says how often that happens.
+    """
+    from .kernels.measure import tempered_loss
+
+    background = 0.0
+    for _ in range(2):
+        factor = temperature
+
+        def loss(log_share: float, factor: float = factor) -> float:
+            return tempered_loss(scores, y, weights, factor, np.exp(log_share), frequency)
+
+        background = float(
+            np.exp(minimize_scalar(loss, bounds=(-12.0, -1.0), method="bounded", options={"xatol": 1e-2}).x)
+        )
+        temperature = best_temperature(scores, y, weights, background, frequency)
+    return background, temperature

@@ -76,5 +76,14 @@ EXPERIMENTS = {
         Experiment("song2016-table2", "Table 2: test variational lower bound", 70, "song2016.table2"),
         Experiment("song2016-table3", "Table 3: nearest words, 20 Newsgroups", 5, "song2016.table3"),
         Experiment("song2016-table4", "Table 4: perplexities, 20 Newsgroups", 20, "song2016.table4"),
+        Experiment("masegosa2014-table3", "Table 3: the text data sets", 1, "masegosa2014.table3"),
+        Experiment("masegosa2014-fig2", "Figure 2: hinge against NCLL and perplexity", 1, "masegosa2014.fig2"),
+        Experiment("masegosa2014-fig3", "Figure 3: accuracy per pass beside LIBLINEAR", 3, "masegosa2014.fig3"),
+        Experiment("masegosa2014-fig5", "Figure 5: convergence of NCLL-MNB, priors P1 and P2", 3, "masegosa2014.fig5"),
+        Experiment("masegosa2014-fig6", "Figure 6: convergence of Hinge-MNB, priors P1 and P2", 3, "masegosa2014.fig6"),
+        Experiment("masegosa2014-fig7", "Figure 7: NCLL-SGD and NCLL-MNB at five rates, imdb", 3, "masegosa2014.fig7"),
+        Experiment(
+            "masegosa2014-fig8", "Figure 8: Hinge-SGD and Hinge-MNB at five rates, imdb", 3, "masegosa2014.fig8"
+        ),
     ]
 }

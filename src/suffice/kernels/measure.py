@@ -58,3 +58,22 @@ def measure_rows(scores, y, weights, multipliers, loss, margin):
                     gap += multipliers[i, k] * (margin - own + scores[i, k])
         sums[6] += weight * max(gap, 0.0)
     return sums
+
+
+@compiled
+def tempered_loss(scores, y, weights, factor, background, frequency):
+    """sum_i weight_i log-loss_i of the scores times `factor`, with the share `background` of the frequencies mixed in."""
+    n, K = scores.shape
+    total = 0.0
+    for i in range(n):
+        top = scores[i, 0]
+        for k in range(1, K):
+            top = max(top, scores[i, k])
+        norm = 0.0
+        for k in range(K):
+            shifted = factor * (scores[i, k] - top)
+            if shifted > -40.0:
+                norm += math.exp(shifted)
+        share = math.exp(factor * (scores[i, y[i]] - top)) / norm
+        total -= weights[i] * math.log((1.0 - background) * share + background * frequency[y[i]])
+    return total

@@ -36,20 +36,25 @@ class Problem:
     loss: Loss
     prior: Any  # moments: pseudo-statistics
 
-    def scores(self, moments) -> np.ndarray:
-        return self.model.scores(moments, self.X)
+    def scores(self, moments, state: tuple | None = None) -> np.ndarray:
+        return self.model.scores(moments, self.X, state)
 
-    def measure(self, moments, multipliers: np.ndarray | None = None) -> Measure:
+    def measure(self, moments, multipliers: np.ndarray | None = None, state: tuple | None = None) -> Measure:
         """F, the three losses and the accuracy on all rows; with the multipliers of a dual learner also the duality gap.
 
         The gap bounds F - min F where F is convex: without latent variables and with block weights equal to the outcomes' masses.
         """
         rows = np.zeros((0, self.model.n_outcomes)) if multipliers is None else multipliers
-        sums = measure_rows(self.scores(moments), self.y, self.weights, rows, self.loss.code, self.loss.margin)
+        sums = measure_rows(self.scores(moments, state), self.y, self.weights, rows, self.loss.code, self.loss.margin)
         total = dict(zip(FIELDS, map(float, sums), strict=True))
         labelled = max(total["labelled"], 1e-300)
+        prior = (
+            self.model.log_likelihood_of_state(self.prior, state)
+            if state
+            else self.model.log_likelihood(self.prior, moments)
+        )
         return Measure(
-            objective=total["loss"] - self.model.log_likelihood(self.prior, moments),
+            objective=total["loss"] - prior,
             loss=total["loss"] / max(float(self.weights.sum()), 1e-300),
             nll=total["nll"] / labelled,
             ncll=total["ncll"] / labelled,
@@ -99,6 +104,8 @@ def run(
 
     `keep_best=False` keeps the last state instead (the paper's algorithm).
     """
+    if not getattr(learner, "watch", True):
+        return rest(learner, problem, start, generator, max_epochs, multipliers)
     kept = problem.measure(start)
     best = Fit(start, kept)
     began = time.perf_counter()
@@ -147,3 +154,21 @@ def run(
         warnings.warn(f"training was {best.stopped}", stacklevel=2)
     best.multipliers = getattr(state, "multipliers", None)
     return best
+
+
+def rest(learner, problem: Problem, start, generator: np.random.Generator, max_epochs: int, multipliers) -> Fit:
+    """Passes that nobody watches: no measures, no history, the last state."""
+    state = learner.init(problem, start, generator, multipliers)
+    n_iter = 0
+    while n_iter < max_epochs and not state.is_done:
+        state = learner.step(problem, state)
+        n_iter += 1
+    return Fit(
+        learner.finished(problem, state),
+        None,
+        {},
+        n_iter,
+        state.is_done,
+        "no step lowers the objective any more",
+        state.multipliers,
+    )

@@ -7,13 +7,14 @@ likelihood and the hinge it is dual coordinate ascent on the entropy of the mome
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..models.base import loops
 from .driver import Measure, Problem
+
+FULL = 4  # every so many passes no row is left out
 
 
 @dataclass
@@ -25,11 +26,18 @@ class State:
     n_shortened: int = 0
     is_done: bool = False
     is_searching: bool = False
+    is_settled: bool = False  # the last pass changed next to nothing, but it may have left rows out
+    arrays: tuple | None = None  # the moments in the form the compiled pass updates
+    slack: np.ndarray | None = None  # above zero for rows that were far from moving when they were last visited
+    n_passes: int = 0
 
 
 @dataclass(frozen=True)
 class Incremental:
-    tolerance: float = 1e-3  # rows whose weights would change by less are passed over
+    tolerance: float = (
+        1e-3  # rows whose weights would change by less are passed over; done when the mean is below twice this
+    )
+    watch: bool = True  # measure the objective and the gap after every pass
 
     def init(self, problem: Problem, start, generator, multipliers=None) -> State:
         model, y = problem.model, problem.y
@@ -41,12 +49,12 @@ class Incremental:
             if not problem.loss.is_discriminative:
                 multipliers[~unlabelled, y[~unlabelled]] = 1.0
         moments = self._moments(problem, multipliers)
-        while not model.in_domain(moments):  # a warm start from another prior may ask for too much
+        while not model.leaves_room(moments, problem.prior):  # a warm start from another prior may ask for too much
             multipliers = np.where((y < 0)[:, None], multipliers, 0.8 * multipliers)
             if np.abs(multipliers[y >= 0]).max(initial=0.0) < 1e-6:
                 multipliers[y >= 0] = 0.0
             moments = self._moments(problem, multipliers)
-            if not multipliers[y >= 0].any() and not model.in_domain(moments):
+            if not multipliers[y >= 0].any() and not model.leaves_room(moments, problem.prior):
                 raise ValueError(
                     "the prior lies outside the domain of the model: give every outcome and column a positive prior"
                 )
@@ -54,24 +62,44 @@ class Incremental:
 
     def step(self, problem: Problem, state: State) -> State:
         model = problem.model
-        rows, layout = model.rows_of(problem.X)
-        arrays = model.state_of(state.moments)
+        arrays = state.arrays or model.state_of(state.moments)
+        slack = np.zeros(len(problem.y)) if state.slack is None else state.slack
         order = state.generator.permutation(len(problem.y))
-        before = state.multipliers.copy()
-        n_moved, n_shortened = loops(model.family, layout)["epoch"](
-            rows, problem.y, problem.weights, order, state.multipliers, arrays,
-            problem.loss.code, problem.loss.margin, self.tolerance,
-        )  # fmt: skip
+        is_full = state.is_settled or state.n_passes % FULL == 0
+        if not is_full:
+            order = order[slack[order] <= 0.0]
+        before = state.multipliers.copy() if self.watch else None
+        tolerance = model.row_tolerance(problem.loss, problem.prior, self.tolerance)
+        n_moved, n_shortened, change = model.incremental_pass(
+            problem.X, problem.y, problem.weights, order, state.multipliers, arrays, problem.loss, tolerance, slack
+        )
+        is_settled = n_moved == 0 or change < 2.0 * tolerance
+        is_done = is_settled and (is_full or not (slack > 0.0).any())
+        if not self.watch:
+            return replace(
+                state, arrays=arrays, slack=slack, is_settled=is_settled, is_done=is_done, n_passes=state.n_passes + 1
+            )
         moments = model.moments_of_state(arrays)
         if not model.in_domain(moments):  # rounding: rebuild from the weights themselves, or go back
             moments = self._moments(problem, state.multipliers)
-            if not model.in_domain(moments):
+            if before is not None and not model.in_domain(moments):
                 state.multipliers[:] = before
                 moments = self._moments(problem, before)
-        measure = problem.measure(moments, state.multipliers)
-        return State(moments, state.multipliers, state.generator, measure, n_shortened, n_moved == 0)
+            arrays = model.state_of(moments)
+        measure = problem.measure(moments, state.multipliers, arrays)
+        return State(
+            moments, state.multipliers, state.generator, measure, n_shortened, is_done,
+            is_settled=is_settled, arrays=arrays, slack=slack, n_passes=state.n_passes + 1,
+        )  # fmt: skip
+
+    def finished(self, problem: Problem, state: State):
+        """The moments after passes that nobody watched."""
+        moments = state.moments if state.arrays is None else problem.model.moments_of_state(state.arrays)
+        return moments if problem.model.in_domain(moments) else self._moments(problem, state.multipliers)
 
     def _moments(self, problem: Problem, multipliers: np.ndarray):
+        if not multipliers.any():
+            return problem.prior.copy()
         weighted = problem.weights[:, None] * multipliers
         return problem.prior + problem.model.expected_statistics(problem.X, weighted)
 

@@ -41,6 +41,9 @@ class Stochastic:
     average: bool = True
 
     def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+        if self._steps_by_row(problem):
+            rate = self.step_size if isinstance(self.step_size, float) else 1.0
+            return State(problem.prior, generator, problem.measure(problem.prior), rate)
         candidates = [
             start,
             problem.prior,
@@ -67,7 +70,47 @@ class Stochastic:
             return min(n, self.batch_size)
         return int(np.clip(n // 30, 1, max(200, 10 * n_outcomes)))
 
+    def _steps_by_row(self, problem: Problem) -> bool:
+        """Whether the family has a pass of its own with one step per row."""
+        model, nothing = problem.model, np.empty(0, dtype=np.int64)
+        if self.batch_size is not None or model.table_prior:
+            return False
+        state = model.state_of(problem.prior)
+        return (
+            model.stochastic_pass(problem.X, problem.y, problem.weights, nothing, np.empty(0), state, problem.loss)
+            is not None
+        )
+
+    def _row_step(self, problem: Problem, state: State) -> State:
+        """A step per row at rates rate / (1 + t / n), then one towards the prior; taken back if F rises."""
+        model, n = problem.model, len(problem.y)
+        order = state.generator.permutation(n)
+        times = np.arange(state.n_steps, state.n_steps + n)
+        rates = (
+            self.step_size.rates(state.n_steps, n) if is_schedule(self.step_size) else state.rate / (1.0 + times / n)
+        )
+        arrays = model.state_of(state.moments)
+        n_shortened = (
+            model.stochastic_pass(problem.X, problem.y, problem.weights, order, rates, arrays, problem.loss) or 0
+        )
+        moments = model.moments_of_state(arrays)
+        moments = moments + min(0.5, float(rates[-1])) * (problem.prior - moments)
+        measure = problem.measure(moments)
+        if is_schedule(self.step_size) or measure.objective < state.measure.objective:
+            return replace(
+                state,
+                moments=moments,
+                measure=measure,
+                n_steps=state.n_steps + n,
+                n_shortened=n_shortened,
+                is_searching=False,
+            )
+        rate = state.rate / 4
+        return replace(state, rate=rate, n_shortened=n_shortened, is_done=rate < MIN_RATE, is_searching=True)
+
     def step(self, problem: Problem, state: State) -> State:
+        if self._steps_by_row(problem):
+            return self._row_step(problem, state)
         n = len(problem.y)
         order, size = state.generator.permutation(n), self.size(n, problem.model.n_outcomes)
         batches = [order[first : first + size] for first in range(0, n, size)]

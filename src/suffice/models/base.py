@@ -137,12 +137,39 @@ class Model(ABC):
             return X, "dense"
         return (X.indptr, X.indices, X.data, np.empty(X.shape[1])), "scatter"
 
-    def scores(self, moments, X) -> np.ndarray:
-        """log p(x_i, k) for every row and outcome, compiled."""
+    def scores(self, moments, X, state: tuple | None = None, which: np.ndarray | None = None) -> np.ndarray:
+        """log p(x_i, k) for every row (or those in `which`), compiled. A `state` of the same moments saves making one."""
+        X = X if which is None else X[which]
         rows, layout = self.rows_of(X)
         scores = np.empty((X.shape[0], self.n_outcomes))
-        loops(self.family, layout)["score_rows"](rows, X.shape[0], self.state_of(moments), scores)
+        loops(self.family, layout)["score_rows"](rows, X.shape[0], state or self.state_of(moments), scores)
         return scores
+
+    def log_likelihood_of_state(self, statistics, state: tuple) -> float:
+        """`log_likelihood` of statistics at the model that `state` is of."""
+        return self.log_likelihood(statistics, self.moments_of_state(state))
+
+    def incremental_pass(self, X, y, weights, order, multipliers, state: tuple, loss, tolerance: float, slack):
+        """One pass of the incremental learner, in place: (rows moved, steps shortened, mean wanted change of a row's weights).
+
+        A family may bring its own, which may also say in `slack` which rows can be left out of the next passes (above 0). This is
+        the general one, which knows neither.
+        """
+        rows, layout = self.rows_of(X)
+        epoch = loops(self.family, layout)["epoch"]
+        return *epoch(rows, y, weights, order, multipliers, state, loss.code, loss.margin, tolerance), np.inf
+
+    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> int | None:
+        """One step per row, in place, returning how many steps were shortened; None: the family has no such pass."""
+        return None
+
+    def row_tolerance(self, loss, prior, tolerance: float) -> float:
+        """The change of a row's weights that is too small to make, for an accuracy of `tolerance`."""
+        return tolerance
+
+    def leaves_room(self, moments, prior) -> bool:
+        """Whether an incremental learner can go on from here (after a change of the prior)."""
+        return self.in_domain(moments)
 
     @abstractmethod
     def log_base_measure(self, X) -> np.ndarray | float:

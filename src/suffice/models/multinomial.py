@@ -43,6 +43,7 @@ class Natural(Record):
 class Multinomial(Model):
     length: float = 1.0  # mean length of a row: what one example adds to a block's weight
     unit: float = 1.0  # the smallest count: pseudo-counts are measured in it, so that the units of X do not matter
+    squared_row: float = 1.0  # mean squared Euclidean norm of a row
 
     family = "multinomial"
     table_prior = False
@@ -50,13 +51,28 @@ class Multinomial(Model):
     @classmethod
     def for_data(cls, X, n_outcomes: int, weights: np.ndarray | None = None) -> Multinomial:
         weights = np.ones(X.shape[0]) if weights is None else weights
-        length = float(weights @ np.asarray(X.sum(axis=1)).ravel()) / max(float(weights.sum()), 1e-300)
+        total = max(float(weights.sum()), 1e-300)
+        per_row = np.repeat(weights, np.diff(X.indptr))
         positive = X.data[X.data > 0]
-        return cls(n_outcomes, X.shape[1], max(length, 1e-300), float(positive.min()) if len(positive) else 1.0)
+        return cls(
+            n_outcomes,
+            X.shape[1],
+            length=max(float(per_row @ X.data) / total, 1e-300),
+            unit=float(positive.min()) if len(positive) else 1.0,
+            squared_row=max(float(per_row @ X.data**2) / total, 1e-300),
+        )
 
     @property
     def default_pseudo_counts(self) -> float:
         return self.unit
+
+    def scores(self, moments, X, state=None, which=None) -> np.ndarray:
+        from ..kernels.words import score_rows
+
+        which = np.arange(X.shape[0]) if which is None else which
+        scores = np.empty((len(which), self.n_outcomes))
+        score_rows(self.rows_of(X)[0], which, state or self.state_of(moments), scores)
+        return scores
 
     def rows_of(self, X):
         return (X.indptr, X.indices, X.data), "pairs"
@@ -131,11 +147,53 @@ class Multinomial(Model):
 
     def state_of(self, moments: Moments) -> tuple:
         weight, total = moments.weight, np.array([moments.mass.sum()])
-        count = np.ascontiguousarray(moments.count.copy())
-        return moments.mass.copy(), total, count, weight, np.log(count), np.log(weight), np.log(moments.mass)
+        from ..kernels.words import fill_logs
+
+        count = np.array(moments.count, order="C")
+        log_count = np.empty_like(count)
+        fill_logs(count, log_count)
+        return moments.mass.copy(), total, count, weight, log_count, np.log(weight), np.log(moments.mass)
 
     def moments_of_state(self, state: tuple) -> Moments:
         return Moments(state[0].copy(), state[2].copy())
+
+    def log_likelihood_of_state(self, statistics: Moments, state: tuple) -> float:
+        total, log_count, log_weight, log_mass = state[1], state[4], state[5], state[6]
+        words = float(np.vdot(statistics.count, log_count)) - float(statistics.weight @ log_weight)
+        return words + float(statistics.mass @ log_mass) - float(statistics.mass.sum() * np.log(total[0]))
+
+    def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
+        """The passes made for words, where every row has a label and the loss is discriminative."""
+        if not loss.is_discriminative or (y < 0).any():
+            return super().incremental_pass(X, y, weights, order, multipliers, state, loss, tolerance, slack)
+        rows, _ = self.rows_of(X)
+        if self.n_outcomes == 2:
+            from ..kernels.words_binary import binary_pass
+
+            return binary_pass(rows, y, weights, order, multipliers, state, loss.code, loss.margin, tolerance, slack)
+        from ..kernels.words import hinge_pass, ncll_pass
+
+        if loss.name == "hinge":
+            return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, tolerance, slack)
+        return ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack)
+
+    def stochastic_pass(self, X, y, weights, order, rates, state, loss):
+        if not loss.is_discriminative or (y < 0).any() or self.n_outcomes < 2:
+            return None
+        from ..kernels.words_stochastic import stochastic_pass
+
+        indptr, indices, data = self.rows_of(X)[0]
+        rows = indptr, indices.view(np.uint32) if indices.dtype == np.int32 else indices, data
+        return stochastic_pass(rows, y, weights, order, rates, state, loss.code, loss.margin, 1e-9)
+
+    def row_tolerance(self, loss, prior, tolerance):
+        """Multipliers of the hinge are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
+        if loss.name != "hinge":
+            return tolerance
+        return 5.0 * tolerance * min(1.0, float(prior.count.mean()) / self.squared_row)
+
+    def leaves_room(self, moments: Moments, prior: Moments) -> bool:
+        return moments.is_finite() and bool((moments.mass > 0).all() and (moments.count >= 0.02 * prior.count).all())
 
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         """Rows of Poisson length around the training rows' mean."""

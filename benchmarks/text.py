@@ -1,0 +1,203 @@
+"""Text: us and the peers in one run. `python -m benchmarks text`, or with fewer sets: `python -m benchmarks.text r8 webkb`.
+
+Accuracy, log-loss and calibration error on the test documents; CPU seconds of `fit` (model selection included where there is one) and
+of prediction; peak memory that the fit allocated. Peers choose C by 5-fold cross-validation on the training documents.
+`growth()` draws fit time against the number of non-zeros, from 10^4 to 10^7.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import tracemalloc
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import ComplementNB
+from sklearn.naive_bayes import MultinomialNB as PlainNB
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
+
+from suffice import MultinomialNB, datasets
+
+SETS = ("webkb", "r8", "r52", "20ng", "imdb")
+STRENGTHS = {"counts": [0.001, 0.003, 0.01, 0.03, 0.1], "l2": [0.1, 0.3, 1, 3, 10], "tfidf": [0.1, 0.3, 1, 3, 10]}
+
+
+class VowpalWabbit:
+    """One-against-all logistic regression of Vowpal Wabbit, ten passes, its own defaults; only for this comparison."""
+
+    def fit(self, X, y):
+        from vowpalwabbit import Workspace
+
+        self.n_classes = int(y.max()) + 1
+        self.machine = Workspace(f"--oaa {self.n_classes} --probabilities --loss_function logistic -b 20 --quiet")
+        lines = [f"{label + 1} {words(row)}" for label, row in zip(y, rows_of(X), strict=True)]
+        for epoch in range(10):
+            for i in np.random.default_rng(epoch).permutation(len(lines)):
+                self.machine.learn(lines[i])
+        return self
+
+    def predict_proba(self, X):
+        found = np.array([self.machine.predict(words(row)) for row in rows_of(X)])
+        return found / found.sum(axis=1, keepdims=True)
+
+
+def rows_of(X):
+    return ((X.indices[a:b], X.data[a:b]) for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True))
+
+
+def words(row) -> str:
+    return "| " + " ".join(f"{word}:{value:.4g}" for word, value in zip(*row, strict=True))
+
+
+def calibration_error(probabilities: np.ndarray, y: np.ndarray, n_bins: int = 15) -> float:
+    """Mean gap between confidence and accuracy over bins of confidence."""
+    confidence, correct = probabilities.max(axis=1), probabilities.argmax(axis=1) == y
+    place = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    share = [(place == k).mean() for k in range(n_bins)]
+    gaps = [abs(correct[place == k].mean() - confidence[place == k].mean()) if share[k] else 0.0 for k in range(n_bins)]
+    return float(np.dot(share, gaps))
+
+
+def machines(features: str, n_classes: int) -> dict:
+    strengths = STRENGTHS[features]
+    found = {
+        "suffice hinge": MultinomialNB(loss="hinge", random_state=0),
+        "suffice ncll": MultinomialNB(loss="ncll", random_state=0),
+        "suffice hinge, fixed prior": MultinomialNB(loss="hinge", prior=100.0, random_state=0),
+        "LinearSVC, 5 C x 5 folds": GridSearchCV(LinearSVC(random_state=0), {"C": strengths}, cv=5),
+        "LinearSVC, C = 1": LinearSVC(random_state=0),
+        "SGDClassifier": SGDClassifier(loss="log_loss", random_state=0),
+        "MultinomialNB": PlainNB(),
+        "ComplementNB": ComplementNB(),
+    }
+    if n_classes <= 8:  # minutes otherwise
+        machine = LogisticRegression(max_iter=200)
+        found["LogisticRegression, 5 C x 5 folds"] = GridSearchCV(machine, {"C": [10 * c for c in strengths]}, cv=5)
+    else:
+        found["LogisticRegression"] = LogisticRegression(C=30 * strengths[2], max_iter=200)
+    try:
+        import vowpalwabbit  # noqa: F401
+
+        found["Vowpal Wabbit"] = VowpalWabbit()
+    except ImportError:
+        print("Vowpal Wabbit is not installed: pip install vowpalwabbit")
+    return found
+
+
+def measure(machine, train, y, test, y_test) -> dict:
+    began = time.process_time()
+    machine.fit(train, y)
+    fit = time.process_time() - began
+    began = time.process_time()
+    said = machine.predict_proba(test).argmax(axis=1) if hasattr(machine, "predict_proba") else machine.predict(test)
+    line = {"accuracy": float(np.mean(said == y_test)), "fit": fit, "predict": time.process_time() - began}
+    if hasattr(machine, "predict_proba"):
+        probabilities = np.clip(machine.predict_proba(test), 1e-15, 1.0)
+        line["log_loss"] = float(log_loss(y_test, probabilities, labels=np.arange(probabilities.shape[1])))
+        line["calibration"] = calibration_error(probabilities, y_test)
+    return line
+
+
+def peak_memory(machine, train, y) -> float:
+    """MiB that a fit allocates at most at a time (NumPy's arrays are traced)."""
+    tracemalloc.start()
+    machine.fit(train, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 2**20
+
+
+def run(names=SETS, features=("counts", "tfidf")) -> list[dict]:
+    """Print a table a set and return its rows."""
+    warnings.filterwarnings("ignore")
+    table = []
+    for name in names:
+        data = datasets.load(name)
+        classes, y = np.unique(data.y_train, return_inverse=True)
+        y_test = np.searchsorted(classes, data.y_test)
+        for kind in features:
+            train, test = data.X_train, data.X_test
+            if kind == "l2":
+                train, test = normalize(train), normalize(test)
+            elif kind == "tfidf":
+                weigher = TfidfTransformer(sublinear_tf=True).fit(train)
+                train, test = weigher.transform(train), weigher.transform(test)
+            for warm in ("hinge", "ncll"):  # compile before the clock starts
+                MultinomialNB(loss=warm, random_state=0).fit(train[::10], y[::10])
+            print(
+                f"\n{name}, {kind}: {train.shape[0]} documents, {train.nnz} non-zeros ({train.nnz * 12 / 2**20:.0f} MiB)"
+            )
+            first = None
+            for label, machine in machines(kind, len(classes)).items():
+                line = {"set": name, "features": kind, "machine": label} | measure(machine, train, y, test, y_test)
+                if label.startswith("suffice"):
+                    line["peak MiB"] = peak_memory(machine, train, y)
+                first = first or line["fit"]
+                line["time ratio"] = line["fit"] / first
+                table.append(line)
+                print(
+                    f"  {label:36s}" + "  ".join(f"{key} {line[key]:.4g}" for key in line if key not in NAMES),
+                    flush=True,
+                )
+    return table
+
+
+NAMES = ("set", "features", "machine")
+
+
+def generated(n_documents: int, n_words: int, n_classes: int, length: int = 100, seed: int = 0):
+    """Documents of a mixture: words by Zipf's law, a tenth of them the class's own."""
+    generator = np.random.default_rng(seed)
+    y = generator.integers(n_classes, size=n_documents)
+    common = (n_words * generator.random((n_documents, length)) ** 3).astype(np.int64)
+    own = (common * 31 + 7 * y[:, None]) % n_words
+    columns = np.where(generator.random((n_documents, length)) < 0.1, own, common).ravel()
+    rows = np.repeat(np.arange(n_documents), length)
+    X = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(n_documents, n_words))
+    X.sum_duplicates()
+    return X, y
+
+
+def growth(folder: Path = Path("out"), largest: float = 1e7) -> list[tuple[float, float]]:
+    """Fit time at a fixed prior against non-zeros, doubling the documents; a picture and the points."""
+    points = []
+    for n_documents in (10**2 * 2 ** np.arange(18)).tolist():
+        X, y = generated(n_documents, 50_000, 10)
+        if X.nnz > largest:
+            break
+        machine = MultinomialNB(loss="hinge", prior=100.0, random_state=0, max_epochs=10)
+        machine.fit(X[:100], y[:100])
+        began = time.process_time()
+        machine.fit(X, y)
+        points.append((float(X.nnz), time.process_time() - began))
+        print(f"{X.nnz:>9} non-zeros: {points[-1][1]:.3f} s, {machine.n_iter_} passes", flush=True)
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, panel = pyplot.subplots(constrained_layout=True)
+    panel.loglog(*np.array(points).T, "o-", label="fit, fixed prior")
+    panel.loglog(
+        [p[0] for p in points], [points[-1][1] * p[0] / points[-1][0] for p in points], "k:", label="proportional"
+    )
+    panel.set(xlabel="non-zeros", ylabel="CPU seconds")
+    panel.legend()
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / "text-growth.png", dpi=120)
+    return points
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["growth"]:
+        growth()
+    else:
+        run(sys.argv[1:] or SETS)

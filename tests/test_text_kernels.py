@@ -1,0 +1,111 @@
+"""Every fast kernel of words agrees with its readable twin, or reaches the same objective."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from suffice import priors
+from suffice.kernels import words, words_binary
+from suffice.kernels.fast_log import fast_log
+from suffice.kernels.paper import words_pass
+from suffice.kernels.words_stochastic import stochastic_pass
+from suffice.learners.driver import Problem, run
+from suffice.learners.incremental import Incremental
+from suffice.losses import Loss
+from suffice.models.base import Model
+from suffice.models.multinomial import Moments, Multinomial
+
+
+def problem(loss: str, n_classes: int, strength: float, seed: int = 0, n: int = 200, weighted: bool = False) -> Problem:
+    generator = np.random.default_rng(seed)
+    y = generator.integers(n_classes, size=n)
+    topics = generator.dirichlet(np.full(60, 0.3), size=n_classes)
+    X = sparse.csr_matrix(
+        np.array([generator.multinomial(generator.integers(5, 40), topics[k]) for k in y], dtype=float)
+    )
+    weights = generator.integers(0, 3, size=n).astype(float) if weighted else np.ones(n)
+    model = Multinomial.for_data(X, n_classes)
+    prior = priors.uniform(model, model.statistics(X, y, weights), priors.Setting(strength), model.squared_row)
+    return Problem(model, X, y, weights, Loss(loss), prior)
+
+
+def test_fast_log_is_the_logarithm():
+    x = np.exp(np.random.default_rng(0).uniform(-300, 300, 10_000))
+    ours = np.array([fast_log(value) for value in x])
+    assert np.abs(ours - np.log(x)).max() <= 1e-13 * np.abs(np.log(x)).max()
+    assert np.isnan(fast_log(np.nan))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize(("loss", "strength"), [("ncll", 0.03), ("hinge", 1.0)])
+def test_the_fast_pass_reaches_the_objective_of_its_twin(loss, strength, n_classes, weighted, monkeypatch):
+    task = problem(loss, n_classes, strength, weighted=weighted)
+
+    def fitted():
+        return run(Incremental(1e-6), task, task.prior, np.random.default_rng(0), max_epochs=60, tol=1e-7)
+
+    fast = fitted()
+    monkeypatch.setattr(Multinomial, "incremental_pass", Model.incremental_pass)
+    twin = fitted()
+    room = 1e-4 * float(task.weights.sum())  # a hundredth of a percent of a nat for each document
+    assert fast.measure.objective <= twin.measure.objective + room
+    assert twin.measure.objective <= fast.measure.objective + room
+
+
+@pytest.mark.parametrize("loss", ["ncll", "hinge"])
+def test_moments_stay_prior_plus_weighted_statistics(loss):
+    task = problem(loss, 4, 0.1)
+    fit = run(Incremental(1e-4), task, task.prior, np.random.default_rng(0), max_epochs=5, tol=0.0)
+    expected = task.prior + task.model.expected_statistics(task.X, fit.multipliers)
+    np.testing.assert_allclose(fit.moments.count, expected.count, rtol=1e-9)
+    np.testing.assert_allclose(fit.moments.mass, expected.mass, rtol=1e-9)
+
+
+def test_two_classes_by_differences_make_the_same_hinge_steps():
+    task = problem("hinge", 2, 1.0)
+    order = np.random.default_rng(1).permutation(len(task.y))
+    rows, results = task.model.rows_of(task.X)[0], []
+    for binary in (False, True):
+        state = task.model.state_of(task.prior)
+        multipliers, slack = np.zeros((len(task.y), 2)), np.zeros(len(task.y))
+        for _ in range(3):
+            if binary:
+                words_binary.binary_pass(rows, task.y, task.weights, order, multipliers, state, 2, 1.0, 1e-4, slack)
+            else:
+                words.hinge_pass(rows, task.y, task.weights, order, multipliers, state, 1.0, 1e-4, slack)
+        results.append((multipliers, state[2], state[4]))
+    for general, special in zip(*results, strict=True):
+        np.testing.assert_allclose(general, special, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["ncll", "hinge"])
+def test_the_stochastic_pass_makes_the_steps_of_the_exact_one(loss):
+    """Small rates, so that neither mends a cell: then both make the same steps (the exact one with a prior of zero growth)."""
+    task = problem(loss, 4, 1.0)
+    start = Moments(np.full(4, 50.0), task.model.statistics(task.X, task.y, task.weights).count + 20.0)
+    order, rates = np.random.default_rng(2).permutation(len(task.y)), np.full(len(task.y), 0.05)
+    rows = task.model.rows_of(task.X)[0]
+    state = task.model.state_of(start)
+    assert stochastic_pass(rows, task.y, task.weights, order, rates, state, task.loss.code, 1.0, 0.0) == 0
+    mass, count = start.mass.copy(), start.count.copy()
+    words_pass(*rows, task.y, order, rates, mass, count, count.sum(axis=0), 0.0, 0.0, task.loss.code, False)
+    np.testing.assert_allclose(state[2], count, rtol=1e-9)
+    np.testing.assert_allclose(state[0], mass, rtol=1e-9)
+
+
+def test_scores_agree_with_the_formula():
+    task = problem("ncll", 3, 0.1)
+    which = np.array([5, 0, 17])
+    moments = task.prior + task.model.statistics(task.X, task.y, task.weights)
+    np.testing.assert_allclose(task.model.scores(moments, task.X), task.model.log_joint(moments, task.X), rtol=1e-9)
+    np.testing.assert_allclose(
+        task.model.scores(moments, task.X, which=which), task.model.log_joint(moments, task.X)[which], rtol=1e-9
+    )
+
+
+def test_resting_rows_do_not_change_the_optimum():
+    task = problem("hinge", 5, 0.3, n=400)
+    resting = run(Incremental(1e-6), task, task.prior, np.random.default_rng(0), max_epochs=80, tol=0.0)
+    assert resting.converged
+    assert resting.measure.gap <= 1e-3 * len(task.y)
