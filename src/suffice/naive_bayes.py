@@ -150,6 +150,8 @@ class MultinomialNB(CountClassifier):
     feature_count_ : ndarray of shape (n_classes, n_features)
     class_log_prior_ : ndarray of shape (n_classes,)
     row_norm_ : float or None
+    unit_ : float
+        What rows are divided by where they are not scaled to one length.
 
     Examples
     --------
@@ -171,20 +173,26 @@ class MultinomialNB(CountClassifier):
 
     def _check_rows(self, X, *, reset):
         if reset:
-            self.row_norm_ = self._row_norm()
+            self.row_norm_, self.unit_ = self._row_norm(), 1.0
         return sparse.csr_matrix(super()._check_rows(X, reset=reset))
 
     def _scaled(self, X, model):
         if self.row_norm_ is None:
-            return X
+            return X if self.unit_ == 1.0 else X * (1.0 / self.unit_)
         norms = row_norms(X)
         factors = np.where(norms > 0, self.row_norm_ / np.where(norms > 0, norms, 1.0), 0.0)
         return sparse.csr_matrix((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
 
     def _plain(self, problem, *, keep=True):
-        if keep and self.row_norm == "auto":
-            self.row_norm_ = None
-        return replace(problem, model=Multinomial.for_data(problem.X, problem.model.n_outcomes, problem.weights))
+        """Rows as they are, in units of the smallest count (1 for counts), so that the units of X do not matter."""
+        if self.row_norm != "auto":
+            return super()._plain(problem)
+        unit = problem.X.data[problem.X.data > 0].min(initial=np.inf)
+        unit = float(unit) if np.isfinite(unit) else 1.0
+        if keep:
+            self.row_norm_, self.unit_ = None, unit
+        X = problem.X * (1.0 / unit)
+        return replace(problem, X=X, model=Multinomial.for_data(X, problem.model.n_outcomes, problem.weights))
 
     def _row_norm(self) -> float | None:
         if self.row_norm == "auto":
