@@ -31,5 +31,8 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[dev]" --progress-bar on -q
 	@touch $(READY)
 
+fuzz: $(READY)            ## 200,000 fuzzed inputs (make test has a short version)
+	SUFFICE_FUZZ=200 $(BIN)/python -m pytest -n 2 tests -k "fuzz or storage or files"
+
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist

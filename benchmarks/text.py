@@ -132,7 +132,9 @@ def run(names=SETS, features=("counts", "tfidf")) -> list[dict]:
                 train, test = weigher.transform(train), weigher.transform(test)
             for warm in ("hinge", "ncll"):  # compile before the clock starts
                 MultinomialNB(loss=warm, random_state=0).fit(train[::10], y[::10])
-            print(f"\n{name}, {kind}: {train.shape[0]} documents, {train.nnz} non-zeros ({train.nnz * 12 / 2**20:.0f} MiB)")
+            print(
+                f"\n{name}, {kind}: {train.shape[0]} documents, {train.nnz} non-zeros ({train.nnz * 12 / 2**20:.0f} MiB)"
+            )
             first = None
             for label, machine in machines(kind, len(classes)).items():
                 line = {"set": name, "features": kind, "machine": label} | measure(machine, train, y, test, y_test)
@@ -141,7 +143,10 @@ def run(names=SETS, features=("counts", "tfidf")) -> list[dict]:
                 first = first or line["fit"]
                 line["time ratio"] = line["fit"] / first
                 table.append(line)
-                print(f"  {label:36s}" + "  ".join(f"{key} {line[key]:.4g}" for key in line if key not in NAMES), flush=True)
+                print(
+                    f"  {label:36s}" + "  ".join(f"{key} {line[key]:.4g}" for key in line if key not in NAMES),
+                    flush=True,
+                )
     return table
 
 
@@ -181,7 +186,9 @@ def growth(folder: Path = Path("out"), largest: float = 1e7) -> list[tuple[float
 
     figure, panel = pyplot.subplots(constrained_layout=True)
     panel.loglog(*np.array(points).T, "o-", label="fit, fixed prior")
-    panel.loglog([p[0] for p in points], [points[-1][1] * p[0] / points[-1][0] for p in points], "k:", label="proportional")
+    panel.loglog(
+        [p[0] for p in points], [points[-1][1] * p[0] / points[-1][0] for p in points], "k:", label="proportional"
+    )
     panel.set(xlabel="non-zeros", ylabel="CPU seconds")
     panel.legend()
     folder.mkdir(parents=True, exist_ok=True)

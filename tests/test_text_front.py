@@ -34,7 +34,9 @@ def test_it_is_cloned_and_pickled():
     assert not hasattr(clone(machine), "model_")
 
 
-@pytest.mark.parametrize(("documents", "message"), [("one", "one string"), ([1, 2], "is a int"), (np.ones((2, 2)), "dimensions")])
+@pytest.mark.parametrize(
+    ("documents", "message"), [("one", "one string"), ([1, 2], "is a int"), (np.ones((2, 2)), "dimensions")]
+)
 def test_wrong_documents_are_named(documents, message):
     with pytest.raises(ValueError, match=message):
         TextClassifier().fit(documents, ["a", "b"])
@@ -73,7 +75,9 @@ def test_the_unit_of_the_rows_does_not_matter():
     generator = np.random.default_rng(0)
     X = sparse.csr_matrix(generator.poisson(0.3, (300, 40)).astype(float))
     y = (np.asarray(X[:, :5].sum(axis=1)).ravel() > 1).astype(int)
-    one, two = (MultinomialNB(loss="hinge", random_state=0).fit(factor * X, y).predict_proba(X) for factor in (1.0, 2.0))
+    one, two = (
+        MultinomialNB(loss="hinge", random_state=0).fit(factor * X, y).predict_proba(X) for factor in (1.0, 2.0)
+    )
     assert one.shape == two.shape == (300, 2)
     np.testing.assert_allclose(MultinomialNB(loss="hinge", prior=10.0, random_state=0).fit(2 * X, y).predict_proba(X),
                                MultinomialNB(loss="hinge", prior=10.0, random_state=0).fit(X, y).predict_proba(X), atol=1e-6)  # fmt: skip

@@ -20,7 +20,9 @@ def problem(loss: str, n_classes: int, strength: float, seed: int = 0, n: int = 
     generator = np.random.default_rng(seed)
     y = generator.integers(n_classes, size=n)
     topics = generator.dirichlet(np.full(60, 0.3), size=n_classes)
-    X = sparse.csr_matrix(np.array([generator.multinomial(generator.integers(5, 40), topics[k]) for k in y], dtype=float))
+    X = sparse.csr_matrix(
+        np.array([generator.multinomial(generator.integers(5, 40), topics[k]) for k in y], dtype=float)
+    )
     weights = generator.integers(0, 3, size=n).astype(float) if weighted else np.ones(n)
     model = Multinomial.for_data(X, n_classes)
     prior = priors.uniform(model, model.statistics(X, y, weights), priors.Setting(strength), model.squared_row)

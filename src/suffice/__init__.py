@@ -16,6 +16,8 @@ _HOMES = {
     "PoissonNB": "naive_bayes",
     "GaussianDiscriminant": "discriminant",
     "TextClassifier": "text",
+    "save": "storage",
+    "load": "storage",
 }
 
 __all__ = ["__version__", *_HOMES]

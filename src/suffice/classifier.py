@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Real
-
+from functools import wraps
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +28,22 @@ from .step_sizes import step_size_of
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
 MAX_MULTIPLIERS = 2**28  # rows x outcomes up to which incremental is taken by itself (2 GiB)
+
+
+def all_or_nothing(train):
+    """A call that fails leaves the estimator as it was: nothing of other data (classes, columns, units) stays behind."""
+
+    @wraps(train)
+    def guarded(self, *args, **kwargs):
+        before = dict(vars(self))
+        try:
+            return train(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded
 
 
 class GenerativeClassifier(ClassifierMixin, BaseEstimator):
@@ -66,6 +81,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Learn from rows X and labels y.
 
@@ -83,10 +99,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         loss = self._check_parameters()
         X, y = validate_data(self, X, y, **self._row_options())
         codes = self._encode(y)
-        X = self._check_rows(X, reset=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not (weights > 0).any():
+        counted = weights > 0  # a row of weight zero is as good as not there
+        if not counted.any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
+        X, codes, weights = (X, codes, weights) if counted.all() else (X[counted], codes[counted], weights[counted])
+        X = self._check_rows(X, reset=True)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         with threadpool_limits(1, "blas"):  # thousands of small products: threads would only wait for each other
             model = self._model(X, len(self.classes_), codes, weights)
@@ -103,11 +121,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self.class_count_ = statistics.mass
         if not loss.is_discriminative or model.n_outcomes == 1 or self.algorithm == "paper":
             return problem, *self._train_likelihood(problem, statistics, generator)
-        kind = "blended" if model.table_prior else "uniform"
-        row = mean_squared_row(problem.X, problem.weights) if kind == "uniform" else 1.0
+        row = 1.0 if model.table_prior else mean_squared_row(problem.X, problem.weights)
 
         def prior_of(model, statistics, setting):
-            return priors.as_record(kind, model, statistics, setting, row)
+            if model.table_prior:
+                return priors.blended(model, statistics, setting)
+            return priors.uniform(model, statistics, setting, row)
 
         learner = self._learner(problem)
         choice = self._choose(problem, plain, learner, prior_of, generator)
@@ -120,7 +139,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         problem = replace(problem, prior=prior)
         warm = self._warm_multipliers(problem)
         warm = choice.multipliers if warm is None else warm
-        start = self._start(model, statistics)
+        start = priors.interior(model, statistics)
         fit = run(
             learner, problem, start, generator,
             max_epochs=self.max_epochs, tol=self.tol, multipliers=warm, report=self._reporter(),
@@ -131,7 +150,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         plain = self._plain(plain)
         self._statistics = statistics = plain.model.statistics(plain.X, plain.y, plain.weights)
         plain = replace(plain, prior=statistics * 0.0)
-        start = self._start(plain.model, statistics)
+        start = priors.interior(plain.model, statistics)
         fit = Fit(start, plain.measure(start), converged=True, stopped=f"maximum likelihood was kept: {choice.reason}")
         record_history(fit)
         return plain, fit, choice
@@ -144,7 +163,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         problem = replace(problem, prior=prior)
         if self.algorithm == "paper":
             fit = run(
-                Paper(step_size_of(self.step_size)), problem, self._start(model, statistics), generator,
+                Paper(step_size_of(self.step_size)), problem, priors.interior(model, statistics), generator,
                 max_epochs=self.max_epochs, tol=self.tol, report=self._reporter(), keep_best=False,
             )  # fmt: skip
             return fit, choice
@@ -163,19 +182,20 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             return Choice(None, reason=f"prior={self.prior!r} was given")
         words = not problem.model.table_prior
         selection = Selection(
-            problem, self._plain(plain, keep=False), prior_of, self._start, learner, generator,
+            problem, self._plain(plain, keep=False), prior_of, learner, generator,
             calibrate=words or problem.loss.name == "hinge",
         )  # fmt: skip
         if words:
             name = problem.loss.name
             return selection.choose(
-                priors.WORD_STRENGTHS[name], priors.WORD_TILTS[name], extend=3.0, step=priors.WORD_TILTS[name][0], patience=2
+                priors.WORD_STRENGTHS[name],
+                priors.WORD_TILTS[name],
+                extend=3.0,
+                step=priors.WORD_TILTS[name][0],
+                patience=2,
             )
         n = min(float(problem.weights.sum()), 20_000.0)
-        return selection.choose(priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS)
-
-    def _start(self, model, statistics):
-        return priors.interior(model, statistics)
+        return selection.choose(priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS, extend=3.0)
 
     def _given_prior(self, model, statistics, *, discriminative: bool):
         """Pseudo-counts as asked for; the outcomes get them too under a discriminative loss, which needs them."""
@@ -228,6 +248,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
+    @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from one batch of a stream.
 
@@ -254,7 +275,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
             self.classes_ = np.unique(classes)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes={classes!r} is not the same as in the first call of partial_fit: {self.classes_!r}")
+            raise ValueError(
+                f"classes={classes!r} is not the same as in the first call of partial_fit: {self.classes_!r}"
+            )
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has the labels {unknown!r}, which are not in classes={self.classes_!r}")
@@ -278,10 +301,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         if not problem.loss.is_discriminative:
             moments = statistics + self._given_prior(model, statistics, discriminative=False)
             return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
-        moments = self._start(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
+        moments = (
+            priors.interior(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
+        )
         seen = float(statistics.mass.sum())
         if not model.table_prior:
-            prior = priors.uniform(model, statistics, priors.Setting(0.03), mean_squared_row(problem.X, problem.weights))
+            prior = priors.uniform(
+                model, statistics, priors.Setting(0.03), mean_squared_row(problem.X, problem.weights)
+            )
         elif self.prior == "auto":
             prior = priors.blended(model, statistics, priors.Setting(3.0 * model.n_outcomes, 0.0))
         else:
@@ -340,7 +367,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         cost = np.asarray(cost, dtype=float)
         K = len(self.classes_)
         if cost.shape != (K, K) or not np.isfinite(cost).all():
-            raise ValueError(f"cost has shape {cost.shape}; it must be a finite matrix of shape ({K}, {K}), true class by said class")
+            raise ValueError(
+                f"cost has shape {cost.shape}; it must be a finite matrix of shape ({K}, {K}), true class by said class"
+            )
         return self.classes_[(self.predict_proba(X) @ cost).argmin(axis=1)]
 
     def score_samples(self, X):
@@ -398,7 +427,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def _plain(self, problem: Problem, *, keep: bool = True) -> Problem:
         """The problem that maximum likelihood solves where training does not help; with `keep` the estimator turns to it."""
-        return problem
+        return replace(problem, X=self._scaled(problem.X, problem.model))
 
     def _unscaled(self, X, model):
         return X
@@ -413,14 +442,18 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"loss={self.loss!r} is not one of {', '.join(map(repr, LOSSES))}")
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm={self.algorithm!r} is not one of {', '.join(map(repr, ALGORITHMS))}")
-        number = isinstance(self.prior, Real) and not isinstance(self.prior, bool)
+        number = isinstance(self.prior, (int, float, np.number)) and not isinstance(self.prior, bool)
         if not (self.prior in ("auto", "laplace", "log") if not number else 0 <= self.prior < np.inf):
-            raise ValueError(f"prior={self.prior!r} is neither a number of pseudo-counts >= 0 nor 'auto', 'laplace' or 'log'")
+            raise ValueError(
+                f"prior={self.prior!r} is neither a number of pseudo-counts >= 0 nor 'auto', 'laplace' or 'log'"
+            )
         if number and self.prior == 0 and self.loss != "nll":
-            raise ValueError(f"prior=0 leaves loss={self.loss!r} without regularisation: give a positive prior or 'auto'")
+            raise ValueError(
+                f"prior=0 leaves loss={self.loss!r} without regularisation: give a positive prior or 'auto'"
+            )
         if not isinstance(self.max_epochs, (int, np.integer)) or self.max_epochs < 1:
             raise ValueError(f"max_epochs={self.max_epochs!r} is not a positive whole number")
-        if not isinstance(self.tol, Real) or not self.tol >= 0:
+        if not isinstance(self.tol, (int, float, np.number)) or not self.tol >= 0:
             raise ValueError(f"tol={self.tol!r} is not a number >= 0")
         step_size_of(self.step_size)
         return Loss(self.loss)
@@ -465,5 +498,3 @@ def record_history(fit: Fit) -> None:
         for name in ("objective", "nll", "ncll", "hinge", "accuracy"):
             fit.history[name] = [getattr(fit.measure, name)]
         fit.history["shortened"], fit.history["seconds"] = [0], [0.0]
-
-

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .classifier import GenerativeClassifier
 from .models import gaussian_diagonal, gaussian_full, gaussian_tied
 from .naive_bayes import documented
@@ -58,8 +56,10 @@ class GaussianDiscriminant(GenerativeClassifier):
         return MODELS[self.covariance].for_data(X, n_outcomes)
 
     def _expose(self, model, moments) -> None:
-        read = gaussian_diagonal.mean_and_variance if self.covariance == "diag" else (
-            gaussian_tied.mean_and_covariance if self.covariance == "tied" else gaussian_full.mean_and_covariance
+        read = (
+            gaussian_diagonal.mean_and_variance
+            if self.covariance == "diag"
+            else (gaussian_tied.mean_and_covariance if self.covariance == "tied" else gaussian_full.mean_and_covariance)
         )
         mean, self.covariance_ = read(moments)
         self.means_ = mean + model.location

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -70,7 +69,9 @@ ATTRIBUTES = """
 
 def documented(cls):
     """Put the shared sections of the docstring where the class asks for them."""
-    cls.__doc__ = cls.__doc__.replace("    PARAMETERS\n", PARAMETERS.strip("\n") + "\n").replace("    ATTRIBUTES\n", ATTRIBUTES.strip("\n") + "\n")
+    cls.__doc__ = cls.__doc__.replace("    PARAMETERS\n", PARAMETERS.strip("\n") + "\n").replace(
+        "    ATTRIBUTES\n", ATTRIBUTES.strip("\n") + "\n"
+    )
     return cls
 
 
@@ -188,20 +189,12 @@ class MultinomialNB(CountClassifier):
     def _row_norm(self) -> float | None:
         if self.row_norm == "auto":
             return None if self.loss == "nll" or self.algorithm == "paper" else 10.0
-        if self.row_norm is None or (isinstance(self.row_norm, Real) and 0 < self.row_norm < np.inf):
+        if self.row_norm is None or (isinstance(self.row_norm, (int, float)) and 0 < self.row_norm < np.inf):
             return self.row_norm
         raise ValueError(f"row_norm={self.row_norm!r} is neither a positive number, None nor 'auto'")
 
     def _model(self, X, n_outcomes, codes, weights):
-        model = Multinomial.for_data(X, n_outcomes)
-        if self.row_norm_ is None:
-            return model
-        norms = row_norms(X)  # what for_data would find in the scaled rows
-        lengths = np.asarray(X.sum(axis=1)).ravel()[norms > 0] / norms[norms > 0]
-        share = max(float(np.mean(norms > 0)), 1e-12)
-        return replace(
-            model, length=max(self.row_norm_ * lengths.sum() / len(norms), 1e-12), squared_row=share * self.row_norm_**2
-        )
+        return Multinomial.for_data(self._scaled(X, None), n_outcomes)
 
     def _expose(self, model, moments) -> None:
         self.feature_log_prob_ = self.natural_.logit.T
@@ -248,16 +241,20 @@ class BernoulliNB(GenerativeClassifier):
             values = X.data if sparse.issparse(X) else X
             wrong = ~((values == 0) | (values == 1) | np.isnan(values))
             if wrong.any():
-                raise ValueError(f"binarize=None but X has the value {values[wrong][0]}: give a threshold, or only 0 and 1")
+                raise ValueError(
+                    f"binarize=None but X has the value {values[wrong][0]}: give a threshold, or only 0 and 1"
+                )
             return X
         if sparse.issparse(X):
             if self.binarize < 0:
-                raise ValueError(f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1")
+                raise ValueError(
+                    f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1"
+                )
             X = X.copy()
             X.data = (X.data > self.binarize).astype(float)
             X.eliminate_zeros()
             return X
-        return np.where(np.isnan(X), np.nan, X > self.binarize)
+        return np.where(np.isnan(X), np.nan, self.binarize < X)
 
     def _model(self, X, n_outcomes, codes, weights):
         return Bernoulli.for_data(X, n_outcomes)
@@ -266,6 +263,11 @@ class BernoulliNB(GenerativeClassifier):
         self.feature_log_prob_ = np.log(model.probabilities(moments))[1::2].T
         self.feature_count_ = self._statistics.count[1::2].T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on numbers cut in two, as scikit-learn says of its own
+        return tags
 
 
 @documented
@@ -319,7 +321,8 @@ class CategoricalNB(GenerativeClassifier):
                 unseen.append(j)
         if unseen:
             warnings.warn(
-                f"columns {unseen[:10]} hold categories that were not seen in training; they are treated as missing", stacklevel=4
+                f"columns {unseen[:10]} hold categories that were not seen in training; they are treated as missing",
+                stacklevel=4,
             )
         return codes
 
@@ -328,8 +331,12 @@ class CategoricalNB(GenerativeClassifier):
         if self.min_categories is not None:
             sizes = np.broadcast_to(np.asarray(self.min_categories), (X.shape[1],))
             if not np.issubdtype(sizes.dtype, np.integer) or (sizes < 0).any():
-                raise ValueError(f"min_categories={self.min_categories!r} must be whole numbers >= 0, one or one for each column")
-            found = [np.union1d(values, np.arange(size, dtype=float)) for values, size in zip(found, sizes, strict=True)]
+                raise ValueError(
+                    f"min_categories={self.min_categories!r} must be whole numbers >= 0, one or one for each column"
+                )
+            found = [
+                np.union1d(values, np.arange(size, dtype=float)) for values, size in zip(found, sizes, strict=True)
+            ]
         return [values if len(values) else np.zeros(1) for values in found]
 
     def _model(self, X, n_outcomes, codes, weights):
@@ -403,11 +410,6 @@ class PoissonNB(CountClassifier):
             typical = np.median(unit[unit > 0]) if (unit > 0).any() else 1.0
             self.unit_ = np.where(unit > 1e-3 * typical, unit, typical)
         return Poisson.for_data(X, n_outcomes)
-
-    def _plain(self, problem, *, keep=True):
-        if keep and isinstance(self.unit, str):
-            self.unit_ = np.ones(problem.X.shape[1])
-        return problem
 
     def _scaled(self, X, model):
         return X @ sparse.diags(1.0 / self.unit_) if sparse.issparse(X) else X / self.unit_

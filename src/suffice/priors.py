@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -31,12 +30,10 @@ class Setting:
     second: float = 0.0  # tables: share of the maximum-likelihood moments; words: tilt towards naive Bayes
 
 
-def interior(model: Model, statistics, amount: float | None = None):
+def interior(model: Model, statistics):
     """Maximum likelihood with just enough pseudo-counts to lie inside the domain; masses add up to one."""
     K = model.n_outcomes
-    if amount is None:
-        amount = model.default_pseudo_counts
-    smooth = statistics + model.pseudo_counts(statistics, amount)
+    smooth = statistics + model.pseudo_counts(statistics, model.default_pseudo_counts)
     mass = (statistics.mass + 1.0 / K) / (statistics.mass.sum() + 1.0)
     if not model.table_prior:
         return replace(smooth * (1.0 / statistics.mass.sum()), mass=mass)
@@ -59,14 +56,19 @@ def uniform(model: Model, statistics, setting: Setting, squared_row: float):
 
 
 def search(
-    evaluate: Callable[[Setting], float], strengths: list[float], seconds: list[float], *, extend: float = 0.0, step: float = 0.0,
+    evaluate: Callable[[Setting], float],
+    strengths: list[float],
+    seconds: list[float],
+    *,
+    extend: float = 0.0,
+    step: float = 0.0,
     patience: int = 1,
 ) -> tuple[Setting, float]:
     """The setting with the lowest score along strong-to-weak `strengths` (second = 0), then along `seconds` near the best.
 
-    Stops a path after two settings in a row that do not improve by the share ENOUGH. Where the strongest wins, stronger ones are tried (times `extend`), where the last of
-    `seconds` wins, larger ones (plus `step`), until they lose. With `patience` 2 the strengths half-way to the best one's neighbours
-    are tried too, and one of `seconds` that loses is forgiven.
+    Stops a path after two settings in a row that do not improve by the share ENOUGH. Where the strongest wins, stronger ones are
+    tried (times `extend`); where the last of `seconds` wins, larger ones (plus `step`), until they lose. With `patience` 2 the strengths half-way to
+    the best one's neighbours are tried too, and one of `seconds` that loses is forgiven.
     """
     scores: dict[Setting, float] = {}
 
@@ -79,22 +81,27 @@ def search(
     def best() -> Setting:
         """The lowest score; among those that are as good, the strongest prior, which is easier to fit."""
         limit = min(scores.values()) * (1 + ENOUGH)
-        return max((setting for setting in scores if scores[setting] <= limit), key=lambda setting: (setting.strength, -setting.second))
+        return max(
+            (setting for setting in scores if scores[setting] <= limit),
+            key=lambda setting: (setting.strength, -setting.second),
+        )
 
     idle = 0
     for strength in strengths:
-        before = min(scores.values(), default=np.inf)
-        idle = idle + 1 if score(strength) > before * (1 - ENOUGH) else 0
+        lowest = min(scores.values(), default=np.inf)
+        idle = idle + 1 if score(strength) > lowest * (1 - ENOUGH) else 0
         if idle == 2:
             break
     while extend and best().strength == max(setting.strength for setting in scores):
-        before = min(scores.values())
-        if score(best().strength * extend) > before * (1 - ENOUGH):
+        lowest = min(scores.values())
+        if score(best().strength * extend) > lowest * (1 - ENOUGH):
             break
     tried = sorted({setting.strength for setting in scores})
     if patience > 1:  # half-way to the neighbours
         place = tried.index(best().strength)
-        for low, high in zip(tried[max(place - 1, 0) : place + 1], tried[max(place - 1, 0) + 1 : place + 2], strict=False):
+        for low, high in zip(
+            tried[max(place - 1, 0) : place + 1], tried[max(place - 1, 0) + 1 : place + 2], strict=False
+        ):
             score(float(np.sqrt(low * high)))
         tried = sorted({setting.strength for setting in scores})
     idle = 0
@@ -116,17 +123,12 @@ def search(
 
 
 def table_strengths(n_rows: float, n_outcomes: int) -> list[float]:
-    """From 3 % of the rows down by threes to a fraction of a pseudo-example for each outcome."""
-    strongest, weakest = max(0.03 * n_rows, 1.0 * n_outcomes), max(0.2 * n_outcomes, 1e-4 * n_rows)
+    """From a tenth of the rows down by threes to a fraction of a pseudo-example for each outcome."""
+    strongest, weakest = max(0.1 * n_rows, 3.0 * n_outcomes), max(0.2 * n_outcomes, 1e-4 * n_rows)
     count = max(2, int(np.ceil(np.log(strongest / weakest) / np.log(3.0))) + 1)
     return [float(value) for value in strongest * 3.0 ** -np.arange(count)]
 
 
-TABLE_SECONDS = [0.03, 0.1]
+TABLE_SECONDS = [0.03, 0.1, 0.3, 1.0]
 WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [10.0, 3.0, 1.0, 0.3, 0.1]}
 WORD_TILTS = {"ncll": [0.1, 0.2, 0.3], "hinge": [0.02, 0.04, 0.06]}
-
-
-def as_record(kind: Any, model: Model, statistics, setting: Setting, squared_row: float):
-    """The prior of `kind` ("blended" or "uniform") at a setting."""
-    return uniform(model, statistics, setting, squared_row) if kind == "uniform" else blended(model, statistics, setting)

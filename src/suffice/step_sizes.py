@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 
@@ -41,11 +41,19 @@ class Constant:
         return np.full(count, self.rate)
 
 
+def is_schedule(value: object) -> TypeGuard[StepSize]:
+    return hasattr(value, "rates")
+
+
 def step_size_of(value) -> StepSize | float | None:
     """None (the learner's own), a number (a factor on the learner's own first rate) or a schedule."""
-    if value is None or hasattr(value, "rates"):
+    if value is None or is_schedule(value):
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 < value < np.inf:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not 0 < value < np.inf
+    ):
         raise ValueError(
             f"step_size={value!r} is neither None, a positive number (a factor on the default rate) nor a schedule such as "
             "suffice.step_sizes.InverseTime()"

@@ -144,9 +144,13 @@ def checked(documents):
     if isinstance(documents, (str, bytes)):
         raise ValueError("documents is one string: give a list of strings, even for a single document")
     if getattr(documents, "ndim", 1) != 1:
-        raise ValueError(f"documents has {documents.ndim} dimensions: give a flat list of strings, or use MultinomialNB for counts")
+        raise ValueError(
+            f"documents has {documents.ndim} dimensions: give a flat list of strings, or use MultinomialNB for counts"
+        )
     documents = list(documents)
     for i, document in enumerate(documents):
         if not isinstance(document, (str, bytes)):
-            raise ValueError(f"documents[{i}] is a {type(document).__name__}, not a string: missing texts must be '' (empty)")
+            raise ValueError(
+                f"documents[{i}] is a {type(document).__name__}, not a string: missing texts must be '' (empty)"
+            )
     return documents

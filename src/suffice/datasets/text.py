@@ -172,6 +172,8 @@ def strings(X: sparse.csr_matrix, words: np.ndarray) -> list[str]:
 
 def is_available(name: str) -> bool:
     """Whether the set is on this machine (nothing is downloaded)."""
-    file = {"imdb": "imdb-train-labeledBow.feat", "amazon12": "amazon12-train.txt"}.get(name, f"{name}-train-stemmed.txt")
+    file = {"imdb": "imdb-train-labeledBow.feat", "amazon12": "amazon12-train.txt"}.get(
+        name, f"{name}-train-stemmed.txt"
+    )
     folders = [folder for folder in (data_folder(), cache_folder()) if folder is not None]
     return any((folder / "text" / (file + end)).is_file() for folder in folders for end in ("", ".xz"))

@@ -40,7 +40,9 @@ class Row:
 @dataclass
 class Report:
     rows: list[Row] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # what the reader must know: definitions, substitutions, data missing
+    notes: list[str] = field(
+        default_factory=list
+    )  # what the reader must know: definitions, substitutions, data missing
     pictures: list[Path] = field(default_factory=list)
 
 
@@ -55,6 +57,8 @@ class Experiment:
         return import_module(f"{__name__}.{self.module}").run(options)
 
 
+DEMO = Experiment("demo", "Our three losses beside scikit-learn's classifiers", 0.5, "demo")
+
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in [
@@ -65,6 +69,21 @@ EXPERIMENTS = {
         Experiment("masegosa2014-fig5", "Figure 5: convergence of NCLL-MNB, priors P1 and P2", 3, "masegosa2014.fig5"),
         Experiment("masegosa2014-fig6", "Figure 6: convergence of Hinge-MNB, priors P1 and P2", 3, "masegosa2014.fig6"),
         Experiment("masegosa2014-fig7", "Figure 7: NCLL-SGD and NCLL-MNB at five rates, imdb", 3, "masegosa2014.fig7"),
-        Experiment("masegosa2014-fig8", "Figure 8: Hinge-SGD and Hinge-MNB at five rates, imdb", 3, "masegosa2014.fig8"),
+        Experiment(
+            "masegosa2014-fig8", "Figure 8: Hinge-SGD and Hinge-MNB at five rates, imdb", 3, "masegosa2014.fig8"
+        ),
+        Experiment("song2016-best", "Table 1 with our best settings: OCR letters and MNIST", 110, "song2016.best"),
+        Experiment("song2016-fig1", "Figure 1: Q against time, three M-steps", 1, "song2016.fig1"),
+        Experiment("song2016-fig2", "Figure 2: lower bound against time, MNIST", 20, "song2016.fig2"),
+        Experiment("song2016-fig3", "Figure 3: dictionaries and synthesised digits", 12, "song2016.fig3"),
+        Experiment("song2016-fig4", "Figure 4: lower bound against time, OCR letters", 20, "song2016.fig4"),
+        Experiment("song2016-fig5", "Figure 5: perplexity against time, 20 Newsgroups", 5, "song2016.fig5"),
+        Experiment(
+            "song2016-throughput", "Gibbs kernel: image-sweeps a second against NumPy", 1, "song2016.throughput"
+        ),
+        Experiment("song2016-table1", "Table 1: test log-likelihood by annealing", 100, "song2016.table1"),
+        Experiment("song2016-table2", "Table 2: test variational lower bound", 70, "song2016.table2"),
+        Experiment("song2016-table3", "Table 3: nearest words, 20 Newsgroups", 5, "song2016.table3"),
+        Experiment("song2016-table4", "Table 4: perplexities, 20 Newsgroups", 20, "song2016.table4"),
     ]
 }

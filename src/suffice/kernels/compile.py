@@ -31,7 +31,9 @@ def compiled(function, **options):
 
 def bound(loop, name: str, **kernels):
     """A compiled copy of `loop` in which the given names mean the given kernels."""
-    copy = types.FunctionType(loop.__code__, {**loop.__globals__, **kernels}, f"{loop.__name__}_{name}", loop.__defaults__)
+    copy = types.FunctionType(
+        loop.__code__, {**loop.__globals__, **kernels}, f"{loop.__name__}_{name}", loop.__defaults__
+    )
     copy.__qualname__ = copy.__name__
     copy.__module__ = loop.__module__
     return compiled(copy)

@@ -1,8 +1,9 @@
 """Kernels of Gaussians that share one covariance. The mathematics is in `suffice.models.gaussian_tied`.
 
-state = (mass[K], total[1], weight[K], mean[K, d], covariance[d, d], precision[d, d], constant[K])
-constant[k] = log mass/total - 1/2 log |2 pi covariance|;  with u_k = mean_k - row,
-scratch = (projected[K, d] = precision @ u_k, gram[K, K] = u' precision u, its copy, order[K])
+state = (mass[K], total[1], weight[K], mean[K, d], covariance[d, d], precision[d, d], constant[K],
+         linear[K, d] = precision @ mean, square[K] = mean' precision mean, location[d])        means relative to the location
+constant[k] = log mass/total - 1/2 log |2 pi covariance|;  with z = row - location and u_k = mean_k - z,
+scratch = (z[d], precision @ z [d], linear @ z [K], gram[K, K] = u' precision u, its copy, order[K], z' precision z [1])
 
 Adding delta_k of a row to class k (with sum delta = 0) changes the covariance by sum_k g_k u_k u_k' with
 g_k = weight_k delta_k / (weight_k' sum weight): a few updates of rank one, gains first so that every stage is positive definite.
@@ -18,29 +19,37 @@ from .compile import compiled
 @compiled
 def scratch_for(state):
     K, d = state[3].shape
-    return np.empty((K, d)), np.empty((K, K)), np.empty((K, K)), np.empty(K, np.int64)
+    return np.empty(d), np.empty(d), np.empty(K), np.empty((K, K)), np.empty((K, K)), np.empty(K, np.int64), np.empty(1)
 
 
 @compiled
 def score(state, row, scores, scratch):
-    mass, total, weight, mean, covariance, precision, constant = state
-    projected, gram, copy, order = scratch
+    mass, total, weight, mean, covariance, precision, constant, linear, square, location = state
+    z, image, along, gram, copy, order, length = scratch
+    d = len(row)
+    for a in range(d):
+        z[a] = row[a] - location[a]
+    reach_ = 0.0
+    for a in range(d):
+        inner = 0.0
+        for b in range(d):
+            inner += precision[a, b] * z[b]
+        image[a] = inner
+        reach_ += inner * z[a]
+    length[0] = reach_
     for k in range(len(mass)):
-        distance = 0.0
-        for a in range(len(row)):
-            inner = 0.0
-            for b in range(len(row)):
-                inner += precision[a, b] * (mean[k, b] - row[b])
-            projected[k, a] = inner
-            distance += inner * (mean[k, a] - row[a])
-        gram[k, k] = max(distance, 0.0)
+        inner = 0.0
+        for a in range(d):
+            inner += linear[k, a] * z[a]
+        along[k] = inner
+        gram[k, k] = max(reach_ - 2.0 * inner + square[k], 0.0)
         scores[k] = constant[k] - 0.5 * gram[k, k]
 
 
 @compiled
 def slope(state, row, k, scratch):
-    mass, total, weight, mean, covariance, precision, constant = state
-    q = scratch[1][k, k]
+    mass, weight = state[0], state[2]
+    q = scratch[3][k, k]
     return 1.0 / mass[k] + q / weight[k] + 0.5 * q * q / np.sum(weight)
 
 
@@ -61,8 +70,8 @@ def gains_first(delta, order):
 
 @compiled
 def curve(state, row, scores, delta, rate, moved, scratch):
-    mass, total, weight, mean, covariance, precision, constant = state
-    projected, gram, copy, order = scratch
+    mass, weight = state[0], state[2]
+    gram, copy, order = scratch[3], scratch[4], scratch[5]
     K = len(mass)
     whole = np.sum(weight)
     copy[:] = gram
@@ -94,17 +103,17 @@ def curve(state, row, scores, delta, rate, moved, scratch):
 @compiled
 def reach(state, row, delta, scratch):
     """A rate that surely stays inside: no mass halves, and the losses take less than the covariance has."""
-    mass, total, weight, mean, covariance, precision, constant = state
-    projected, gram, copy, order = scratch
+    mass, total, weight, mean, covariance, precision, constant, linear, square, location = state
+    z, image, along, gram, copy, order, length = scratch
     limit = np.inf
     loss = 0.0
     for k in range(len(mass)):
-        for l in range(k):
+        for other in range(k):
             inner = 0.0
             for a in range(len(row)):
-                inner += projected[k, a] * (mean[l, a] - row[a])
-            gram[k, l] = inner
-            gram[l, k] = inner
+                inner += linear[k, a] * mean[other, a]
+            gram[k, other] = inner - along[k] - along[other] + length[0]
+            gram[other, k] = gram[k, other]
         if delta[k] < 0.0:
             limit = min(limit, 0.5 * min(mass[k], weight[k]) / -delta[k])
             loss -= delta[k] * gram[k, k]
@@ -115,13 +124,13 @@ def reach(state, row, delta, scratch):
 
 @compiled
 def move(state, row, delta, scratch):
-    mass, total, weight, mean, covariance, precision, constant = state
-    projected, gram, copy, order = scratch
+    mass, total, weight, mean, covariance, precision, constant, linear, square, location = state
+    z, image, along, gram, copy, order, length = scratch
     K, d = mean.shape
     whole = np.sum(weight)
     log_ratio = 0.0
-    image = projected[0]  # scratch is free again: the next row fills it anew
-    for position in range(gains_first(delta, order)):
+    n_moving = gains_first(delta, order)
+    for position in range(n_moving):
         k = order[position]
         step = delta[k]
         g = weight[k] * step / ((weight[k] + step) * whole)
@@ -129,24 +138,38 @@ def move(state, row, delta, scratch):
         for a in range(d):
             inner = 0.0
             for b in range(d):
-                inner += precision[a, b] * (mean[k, b] - row[b])
+                inner += precision[a, b] * (mean[k, b] - z[b])
             image[a] = inner
-            q += inner * (mean[k, a] - row[a])
+            q += inner * (mean[k, a] - z[a])
         spread = 1.0 + g * q
         log_ratio += math.log(spread)
         for a in range(d):
             pull = g / spread * image[a]
-            left = g * (mean[k, a] - row[a])
+            left = g * (mean[k, a] - z[a])
             for b in range(d):
                 precision[a, b] -= pull * image[b]
-                covariance[a, b] += left * (mean[k, b] - row[b])
-    for k in range(K):
-        step = delta[k]
-        if step != 0.0:
-            share = step / (weight[k] + step)
+                covariance[a, b] += left * (mean[k, b] - z[b])
+        for other in range(K):
+            shadow = 0.0
             for a in range(d):
-                mean[k, a] += share * (row[a] - mean[k, a])
-            weight[k] += step
-            constant[k] += math.log(1.0 + step / mass[k])
-            mass[k] += step
+                shadow += image[a] * mean[other, a]
+            square[other] -= g / spread * shadow * shadow
+            for a in range(d):
+                linear[other, a] -= g / spread * shadow * image[a]
+    for position in range(n_moving):
+        k = order[position]
+        share = delta[k] / (weight[k] + delta[k])
+        for a in range(d):
+            mean[k, a] += share * (z[a] - mean[k, a])
+        weight[k] += delta[k]
+        constant[k] += math.log(1.0 + delta[k] / mass[k])
+        mass[k] += delta[k]
+        square[k] = 0.0
+        for a in range(d):
+            inner = 0.0
+            for b in range(d):
+                inner += precision[a, b] * mean[k, b]
+            linear[k, a] = inner
+            square[k] += inner * mean[k, a]
+    for k in range(K):
         constant[k] -= 0.5 * log_ratio

@@ -22,6 +22,7 @@ from .rows import ROWS
 NLL, NCLL, HINGE = 0, 1, 2
 BOUNDARY = 0.25  # the share of the way to the edge of the domain that one step may take: more, and cells near zero jam
 FLOOR = 1e-300
+SMALL = 0.03  # entries of a direction below this share of its largest are left for a later pass
 
 
 @compiled
@@ -41,18 +42,18 @@ def softmax(scores, posterior):
 
 @compiled
 def conditional_direction(posterior, multipliers, label, delta, tolerance):
-    """delta = onehot - posterior - multipliers, tiny entries left out, sum kept at zero. Returns its largest entry."""
+    """delta = onehot - posterior - multipliers, its small entries left for later, sum kept at zero. Returns its largest entry."""
     largest = 0.0
+    for k in range(len(delta)):
+        delta[k] = (1.0 if k == label else 0.0) - posterior[k] - multipliers[k]
+        largest = max(largest, abs(delta[k]))
+    small = max(0.1 * tolerance, SMALL * largest)
     kept = 0.0
     for k in range(len(delta)):
-        delta[k] = -posterior[k] - multipliers[k]
-        if k == label:
-            delta[k] += 1.0
-        else:
-            if abs(delta[k]) < 0.1 * tolerance:
+        if k != label:
+            if abs(delta[k]) < small:
                 delta[k] = 0.0
             kept += delta[k]
-        largest = max(largest, abs(delta[k]))
     delta[label] = -kept
     return largest
 
@@ -81,8 +82,13 @@ def hinge_direction(scores, slopes, multipliers, label, margin, delta, wanted):
                     best = k
                 if multipliers[k] + delta[k] < -1e-12 and (lowest < 0 or wanted[k] < wanted[lowest]):
                     lowest = k
-        if best >= 0 and lowest >= 0 and best != lowest:  # rival against rival: needed when the label's multiplier is at one
-            step = min((wanted[best] - wanted[lowest]) / (slopes[best] + slopes[lowest]), -(multipliers[lowest] + delta[lowest]))
+        if (
+            best >= 0 and lowest >= 0 and best != lowest
+        ):  # rival against rival: needed when the label's multiplier is at one
+            step = min(
+                (wanted[best] - wanted[lowest]) / (slopes[best] + slopes[lowest]),
+                -(multipliers[lowest] + delta[lowest]),
+            )
             if step > 0.0:
                 delta[best] -= step
                 delta[lowest] += step
@@ -117,7 +123,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
     moved = np.empty(K)
     delta = np.empty(K)
     slopes = np.empty(K)
-    scratch = scratch_for(state)  # noqa: F821
+    scratch = scratch_for(state)
     n_moved = 0
     n_shortened = 0
     for i in order:
@@ -126,8 +132,8 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
         if weight == 0.0 or (label >= 0 and loss == NLL):
             continue
         own = multipliers[i]
-        row = row_of(X, i)  # noqa: F821
-        score(state, row, scores, scratch)  # noqa: F821
+        row = row_of(X, i)
+        score(state, row, scores, scratch)
         if label < 0:  # no label: the marginal likelihood, whatever the loss of the labelled rows
             softmax(scores, posterior)
             largest = 0.0
@@ -155,13 +161,13 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
                 continue
             for k in range(K):
                 if k == label or k == rival or own[k] < -1e-12:
-                    slopes[k] = slope(state, row, k, scratch) * weight  # noqa: F821
+                    slopes[k] = slope(state, row, k, scratch) * weight
             if hinge_direction(scores, slopes, own, label, margin, delta, moved) < tolerance:
                 continue
         for k in range(K):
             delta[k] *= weight
         if label >= 0:
-            limit = BOUNDARY * reach(state, row, delta, scratch)  # noqa: F821
+            limit = BOUNDARY * reach(state, row, delta, scratch)
             low = 0.0
             high = min(1.0, limit)
             rise_low = dual_slope(loss, scores, delta, own, weight, label, margin, 0.0)
@@ -170,7 +176,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
             bend = 0.0  # how far the slope falls over a full step, to first order
             for k in range(K):
                 if delta[k] != 0.0:
-                    bend += delta[k] * delta[k] * slope(state, row, k, scratch)  # noqa: F821
+                    bend += delta[k] * delta[k] * slope(state, row, k, scratch)
             bend /= weight
             own_part = abs(delta[label]) / weight
             # an entry of a that is zero has an infinite slope: measure it by where its logarithm meets the bend
@@ -181,7 +187,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
             for attempt in range(12):  # safeguarded false position: the slope falls from rise_low > 0 to rise_high < 0
                 share = min(max(rise_low / (rise_low - rise_high), 0.05), 1.0 if attempt == 0 else 0.95)
                 rate = low + (high - low) * share
-                curve(state, row, scores, delta, rate, moved, scratch)  # noqa: F821
+                curve(state, row, scores, delta, rate, moved, scratch)
                 rise = dual_slope(loss, moved, delta, own, weight, label, margin, rate)
                 if abs(rise) <= small or (rise >= 0.0 and rate == high):
                     break
@@ -201,22 +207,20 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
         for k in range(K):
             delta[k] *= rate
             own[k] += delta[k] / weight
-        move(state, row, delta, scratch)  # noqa: F821
+        move(state, row, delta, scratch)
         n_moved += 1
     return n_moved, n_shortened
 
 
 def score_rows(X, n_rows, state, scores):
     """scores[i, k] = log p(x_i, k) for every row."""
-    scratch = scratch_for(state)  # noqa: F821
+    scratch = scratch_for(state)
     for i in range(n_rows):
-        score(state, row_of(X, i), scores[i], scratch)  # noqa: F821
+        score(state, row_of(X, i), scores[i], scratch)
 
 
 def bind(family, layout: str) -> dict:
     """The compiled loops of one family (a module of kernels) over one layout of rows."""
     kernels = {name: getattr(family, name) for name in ("score", "slope", "curve", "reach", "move", "scratch_for")}
     name = f"{family.__name__.rpartition('.')[2]}_{layout}"
-    return {
-        loop.__name__: bound(loop, name, row_of=ROWS[layout], **kernels) for loop in (epoch, score_rows)
-    }
+    return {loop.__name__: bound(loop, name, row_of=ROWS[layout], **kernels) for loop in (epoch, score_rows)}

@@ -197,7 +197,9 @@ def pairwise_steps(scores, slopes, own, margin, delta, n):
             if own[j] + delta[j] < -1e-12 and (lowest < 0 or scores[j] < scores[lowest]):
                 lowest = j
         if lowest >= 0 and lowest != best:  # rival against rival: needed when the label's multiplier is at one
-            step = min((scores[best] - scores[lowest]) / (slopes[best] + slopes[lowest]), -(own[lowest] + delta[lowest]))
+            step = min(
+                (scores[best] - scores[lowest]) / (slopes[best] + slopes[lowest]), -(own[lowest] + delta[lowest])
+            )
             if step > 0.0:
                 delta[best] -= step
                 delta[lowest] += step
@@ -293,6 +295,13 @@ def score_rows(rows, which, state, scores):
     log_total = math.log(total[0])
     for j in range(len(which)):
         i = which[j]
-        score_row(indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]], log_count, log_weight, log_mass, scores[j])
+        score_row(
+            indices[indptr[i] : indptr[i + 1]],
+            data[indptr[i] : indptr[i + 1]],
+            log_count,
+            log_weight,
+            log_mass,
+            scores[j],
+        )
         for k in range(len(mass)):
             scores[j, k] -= log_total

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.measure import FIELDS, measure_rows
 from ..losses import Loss
 from ..models.base import Model
 
@@ -43,13 +44,15 @@ class Problem:
 
         The gap bounds F - min F where F is convex: without latent variables and with block weights equal to the outcomes' masses.
         """
-        from ..kernels.measure import FIELDS, measure_rows
-
         rows = np.zeros((0, self.model.n_outcomes)) if multipliers is None else multipliers
         sums = measure_rows(self.scores(moments, state), self.y, self.weights, rows, self.loss.code, self.loss.margin)
         total = dict(zip(FIELDS, map(float, sums), strict=True))
         labelled = max(total["labelled"], 1e-300)
-        prior = self.model.log_likelihood_of_state(self.prior, state) if state else self.model.log_likelihood(self.prior, moments)
+        prior = (
+            self.model.log_likelihood_of_state(self.prior, state)
+            if state
+            else self.model.log_likelihood(self.prior, moments)
+        )
         return Measure(
             objective=total["loss"] - prior,
             loss=total["loss"] / max(float(self.weights.sum()), 1e-300),
@@ -103,7 +106,8 @@ def run(
     """
     if not getattr(learner, "watch", True):
         return rest(learner, problem, start, generator, max_epochs, multipliers)
-    best = Fit(start, problem.measure(start))
+    kept = problem.measure(start)
+    best = Fit(start, kept)
     began = time.perf_counter()
     state = None
     try:
@@ -112,15 +116,16 @@ def run(
         for epoch in range(1, max_epochs + 1):
             state = learner.step(problem, state)
             measure = state.measure
-            previous = best.measure.objective
+            previous = kept.objective
             if not keep_best or measure.objective <= previous or not np.isfinite(previous):
                 best.moments, best.measure = state.moments, measure
+                kept = measure
             line = {
-                "objective": best.measure.objective,
-                "nll": best.measure.nll,
-                "ncll": best.measure.ncll,
-                "hinge": best.measure.hinge,
-                "accuracy": best.measure.accuracy,
+                "objective": kept.objective,
+                "nll": kept.nll,
+                "ncll": kept.ncll,
+                "hinge": kept.hinge,
+                "accuracy": kept.accuracy,
                 "gap": measure.gap,
                 "shortened": state.n_shortened,
                 "seconds": time.perf_counter() - began,
@@ -135,7 +140,7 @@ def run(
                 best.converged, best.stopped = True, f"the duality gap fell below tol={tol:g}"
                 break
             if not np.isfinite(measure.gap):
-                quiet = quiet + 1 if previous - best.measure.objective <= 0.1 * tol * scale else 0
+                quiet = quiet + 1 if previous - kept.objective <= 0.1 * tol * scale else 0
                 if quiet >= 2 and not state.is_searching:
                     best.converged, best.stopped = True, f"two passes lowered the objective by less than tol={tol:g}"
                     break
@@ -158,4 +163,12 @@ def rest(learner, problem: Problem, start, generator: np.random.Generator, max_e
     while n_iter < max_epochs and not state.is_done:
         state = learner.step(problem, state)
         n_iter += 1
-    return Fit(learner.finished(problem, state), None, {}, n_iter, state.is_done, "no step lowers the objective any more", state.multipliers)
+    return Fit(
+        learner.finished(problem, state),
+        None,
+        {},
+        n_iter,
+        state.is_done,
+        "no step lowers the objective any more",
+        state.multipliers,
+    )

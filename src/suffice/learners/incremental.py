@@ -34,7 +34,9 @@ class State:
 
 @dataclass(frozen=True)
 class Incremental:
-    tolerance: float = 1e-3  # rows whose weights would change by less are passed over; done when the mean is below twice this
+    tolerance: float = (
+        1e-3  # rows whose weights would change by less are passed over; done when the mean is below twice this
+    )
     watch: bool = True  # measure the objective and the gap after every pass
 
     def init(self, problem: Problem, start, generator, multipliers=None) -> State:
@@ -53,7 +55,9 @@ class Incremental:
                 multipliers[y >= 0] = 0.0
             moments = self._moments(problem, multipliers)
             if not multipliers[y >= 0].any() and not model.leaves_room(moments, problem.prior):
-                raise ValueError("the prior lies outside the domain of the model: give every outcome and column a positive prior")
+                raise ValueError(
+                    "the prior lies outside the domain of the model: give every outcome and column a positive prior"
+                )
         return State(moments, multipliers.copy(), generator)
 
     def step(self, problem: Problem, state: State) -> State:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..step_sizes import InverseTime, StepSize
+from ..kernels.paper import gaussian_pass, words_pass
+from ..step_sizes import InverseTime, StepSize, is_schedule
 from .driver import Measure, Problem
 from .stochastic import batch_step
 
@@ -52,23 +53,31 @@ class Paper:
     def step(self, problem: Problem, state: State) -> State:
         n = len(problem.y)
         order = state.generator.permutation(n)
-        schedule = self.step_size if hasattr(self.step_size, "rates") else self.schedule
+        schedule = self.step_size if is_schedule(self.step_size) else self.schedule
         rates = schedule.rates(state.n_steps, n)
         if isinstance(self.step_size, float):
             rates = np.minimum(1.0, self.step_size * rates)
         fixed, gamma = 0, state.gamma
         if problem.model.family == "gaussian_diagonal":
-            from ..kernels.paper import gaussian_pass
-
-            fixed = gaussian_pass(dense_rows(problem.X), problem.y, order, rates, *state.raw, problem.loss.code, self.scaled)
+            fixed = gaussian_pass(
+                dense_rows(problem.X), problem.y, order, rates, *state.raw, problem.loss.code, self.scaled
+            )
             mass, first, second = (array.copy() for array in state.raw)
             moments = type(state.moments)(mass, problem.model.spread(mass), first, second)
         elif problem.model.family == "multinomial":
-            from ..kernels.paper import words_pass
-
             X = problem.X
             gamma, fixed = words_pass(
-                X.indptr, X.indices, X.data, problem.y, order, rates, *state.raw, gamma, state.alpha, problem.loss.code, self.scaled
+                X.indptr,
+                X.indices,
+                X.data,
+                problem.y,
+                order,
+                rates,
+                *state.raw,
+                gamma,
+                state.alpha,
+                problem.loss.code,
+                self.scaled,
             )
             moments = type(state.moments)(state.raw[0] + gamma, state.raw[1] + gamma)
         else:
@@ -77,7 +86,9 @@ class Paper:
                 moments, shortened = batch_step(problem, moments, np.array([i]), float(rate))
                 fixed += shortened
         measure = problem.measure(moments)
-        return replace(state, moments=moments, gamma=gamma, measure=measure, n_steps=state.n_steps + n, n_shortened=int(fixed))
+        return replace(
+            state, moments=moments, gamma=gamma, measure=measure, n_steps=state.n_steps + n, n_shortened=int(fixed)
+        )
 
 
 def dense_rows(X) -> np.ndarray:

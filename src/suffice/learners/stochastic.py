@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..step_sizes import StepSize
+from ..step_sizes import StepSize, is_schedule
 from .driver import Measure, Problem
 
 MIN_RATE = 1e-8
@@ -44,8 +44,14 @@ class Stochastic:
         if self._steps_by_row(problem):
             rate = self.step_size if isinstance(self.step_size, float) else 1.0
             return State(problem.prior, generator, problem.measure(problem.prior), rate)
-        candidates = [start, problem.prior, start * (1.0 / float(start.mass.sum())) + problem.prior * (1.0 / float(problem.prior.mass.sum()))]
-        start, measure = self._best(problem, [problem.model.moments_of(problem.model.natural_of(c)) for c in candidates])
+        candidates = [
+            start,
+            problem.prior,
+            start * (1.0 / float(start.mass.sum())) + problem.prior * (1.0 / float(problem.prior.mass.sum())),
+        ]
+        start, measure = self._best(
+            problem, [problem.model.moments_of(problem.model.natural_of(c)) for c in candidates]
+        )
         n, K = len(problem.y), problem.model.n_outcomes
         factor = self.step_size if isinstance(self.step_size, float) else 1.0
         rate = min(1.0, 0.005 * self.size(n, K) / K * factor)
@@ -70,7 +76,10 @@ class Stochastic:
         if self.batch_size is not None or model.table_prior:
             return False
         state = model.state_of(problem.prior)
-        return model.stochastic_pass(problem.X, problem.y, problem.weights, nothing, np.empty(0), state, problem.loss) is not None
+        return (
+            model.stochastic_pass(problem.X, problem.y, problem.weights, nothing, np.empty(0), state, problem.loss)
+            is not None
+        )
 
     def _row_step(self, problem: Problem, state: State) -> State:
         """A step per row at rates rate / (1 + t / n), then one towards the prior; taken back if F rises."""
@@ -85,7 +94,14 @@ class Stochastic:
         moments = moments + min(0.5, float(rates[-1])) * (problem.prior - moments)
         measure = problem.measure(moments)
         if scheduled or measure.objective < state.measure.objective:
-            return replace(state, moments=moments, measure=measure, n_steps=state.n_steps + n, n_shortened=n_shortened, is_searching=False)
+            return replace(
+                state,
+                moments=moments,
+                measure=measure,
+                n_steps=state.n_steps + n,
+                n_shortened=n_shortened,
+                is_searching=False,
+            )
         rate = state.rate / 4
         return replace(state, rate=rate, n_shortened=n_shortened, is_done=rate < MIN_RATE, is_searching=True)
 
@@ -95,8 +111,11 @@ class Stochastic:
         n = len(problem.y)
         order, size = state.generator.permutation(n), self.size(n, problem.model.n_outcomes)
         batches = [order[first : first + size] for first in range(0, n, size)]
-        scheduled = hasattr(self.step_size, "rates")
-        rates = self.step_size.rates(state.n_steps, len(batches)) if scheduled else np.full(len(batches), state.rate)
+        rates = (
+            self.step_size.rates(state.n_steps, len(batches))
+            if is_schedule(self.step_size)
+            else np.full(len(batches), state.rate)
+        )
         moments, n_shortened, mean, n_averaged = state.moments, 0, None, 0
         for position, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
             moments, shortened = batch_step(problem, moments, batch, float(rate))
@@ -108,14 +127,21 @@ class Stochastic:
         candidate = moments if mean is None else problem.model.moments_of(mean)
         measure = problem.measure(candidate)
         n_steps = state.n_steps + len(batches)
-        if scheduled:
+        if is_schedule(self.step_size):
             return replace(state, moments=candidate, measure=measure, n_steps=n_steps, n_shortened=n_shortened)
         if measure.objective < state.measure.objective:
             rate = min(1.0, 1.5 * state.rate)
             return State(candidate, state.generator, measure, rate, n_steps, n_shortened)
         rate = state.rate / 4
         return State(
-            state.moments, state.generator, state.measure, rate, n_steps, n_shortened, rate < MIN_RATE, is_searching=True
+            state.moments,
+            state.generator,
+            state.measure,
+            rate,
+            n_steps,
+            n_shortened,
+            rate < MIN_RATE,
+            is_searching=True,
         )
 
 
@@ -149,8 +175,10 @@ def stream_step(problem: Problem, moments, average, n_steps: int, step_size: Ste
     factor = step_size if isinstance(step_size, float) else 1.0
     rates = (
         step_size.rates(n_steps, len(starts))
-        if hasattr(step_size, "rates")
-        else np.minimum(1.0, 0.02 * size / K * factor * (1.0 + np.arange(n_steps, n_steps + len(starts)) / 100.0) ** -0.6)
+        if is_schedule(step_size)
+        else np.minimum(
+            1.0, 0.02 * size / K * factor * (1.0 + np.arange(n_steps, n_steps + len(starts)) / 100.0) ** -0.6
+        )
     )
     n_shortened = 0
     for first, rate in zip(starts, rates, strict=True):

@@ -126,7 +126,9 @@ class GaussianDiagonal(Model):
     def log_joint(self, moments: Moments, X) -> np.ndarray:
         mean, variance = mean_and_variance(moments)
         z = dense(X) - self.location
-        columns = np.stack([-0.5 * (LOG_2PI + np.log(v) + (z - m) ** 2 / v) for m, v in zip(mean, variance, strict=True)])
+        columns = np.stack(
+            [-0.5 * (LOG_2PI + np.log(v) + (z - m) ** 2 / v) for m, v in zip(mean, variance, strict=True)]
+        )
         return log_masses(moments) + np.nansum(columns, axis=2).T  # a missing cell is integrated out
 
     def log_base_measure(self, X) -> float:
@@ -134,7 +136,9 @@ class GaussianDiagonal(Model):
 
     def in_domain(self, moments: Moments) -> bool:
         variance = mean_and_variance(moments)[1]
-        return moments.is_finite() and bool((moments.mass > 0).all() and (moments.weight > 0).all() and (variance > 0).all())
+        return moments.is_finite() and bool(
+            (moments.mass > 0).all() and (moments.weight > 0).all() and (variance > 0).all()
+        )
 
     def filled(self, moments: Moments, mass, weight) -> Moments:
         return from_parameters(mass, weight, *mean_and_variance(moments))
@@ -163,11 +167,17 @@ class GaussianDiagonal(Model):
         new_variance = np.maximum(new_variance, KEEP * variance)
         return from_parameters(mass, weight, new_mean, new_variance), shortened + int((step < rate).sum())
 
+    @property
+    def default_pseudo_counts(self) -> float:
+        return 3.0
+
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """`amount` examples at each outcome's own mean with the pooled within-outcome variance."""
         mean, _ = mean_and_variance(statistics)
         weight = np.full_like(mean, amount)
-        return from_parameters(np.zeros(self.n_outcomes), weight, mean, np.broadcast_to(typical_variance(statistics), mean.shape))
+        return from_parameters(
+            np.zeros(self.n_outcomes), weight, mean, np.broadcast_to(typical_variance(statistics), mean.shape)
+        )
 
     def pooled(self, statistics: Moments) -> Moments:
         share = (statistics.mass / statistics.mass.sum())[:, None]
@@ -190,7 +200,6 @@ class GaussianDiagonal(Model):
         mean, variance = mean_and_variance(moments)
         noise = generator.standard_normal((len(outcomes), self.n_features))
         return self.location + mean[outcomes] + noise * np.sqrt(variance[outcomes])
-
 
 
 def add_sums(sums: tuple, k: int, z: np.ndarray, weight: np.ndarray) -> None:

@@ -155,7 +155,9 @@ class GaussianFull(Model):
         pencil[:, :d, d] = pencil[:, d, :d] = whitened_shift / (np.sqrt(1 - KEEP) * old[:, None])
         pencil[:, d, d] = gain / old
         lowest = np.linalg.eigvalsh(pencil)[:, 0]
-        step = np.minimum(rate, np.minimum(room_below(np.ones_like(lowest), (1 - KEEP) * lowest), room_below(old, gain)))
+        step = np.minimum(
+            rate, np.minimum(room_below(np.ones_like(lowest), (1 - KEEP) * lowest), room_below(old, gain))
+        )
         new = old + step * gain
         stride = (step / new)[:, None] * shift
         moved = ((old / new)[:, None, None] * covariance + (step / new)[:, None, None] * growth) - outer(stride)

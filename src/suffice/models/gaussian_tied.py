@@ -153,7 +153,9 @@ class GaussianTied(Model):
         mean, within = mean_and_covariance(statistics)
         n = statistics.weight.sum()
         square = np.diagonal(statistics.second) / n
-        spread = np.diag(floored_variance(np.diagonal(within), square - (statistics.first.sum(axis=0) / n) ** 2, square))
+        spread = np.diag(
+            floored_variance(np.diagonal(within), square - (statistics.first.sum(axis=0) / n) ** 2, square)
+        )
         share = statistics.mass / statistics.mass.sum()
         return from_parameters(np.zeros(self.n_outcomes), amount * share, mean, spread)
 
@@ -167,11 +169,15 @@ class GaussianTied(Model):
         constant = log_masses(moments) - 0.5 * (log_determinant(covariance) + self.n_features * LOG_2PI)
         total = np.array([moments.mass.sum()])
         precision = np.ascontiguousarray(np.linalg.inv(covariance))
-        return moments.mass.copy(), total, moments.weight.copy(), mean + self.location, covariance, precision, constant
+        linear = mean @ precision
+        square = (linear * mean).sum(axis=1)
+        return (
+            moments.mass.copy(), total, moments.weight.copy(), mean, covariance, precision, constant, linear, square, self.location,
+        )  # fmt: skip
 
     def moments_of_state(self, state: tuple) -> Moments:
-        mass, _, weight, mean, covariance, _, _ = state
-        return from_parameters(mass.copy(), weight.copy(), mean - self.location, 0.5 * (covariance + covariance.T))
+        mass, weight, mean, covariance = state[0], state[2], state[3], state[4]
+        return from_parameters(mass.copy(), weight.copy(), mean.copy(), 0.5 * (covariance + covariance.T))
 
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         mean, covariance = mean_and_covariance(moments)

@@ -42,6 +42,7 @@ class Natural(Record):
 @dataclass(frozen=True, eq=False)
 class Multinomial(Model):
     length: float = 1.0  # mean length of a row: what one example adds to a block's weight
+    unit: float = 1.0  # a typical count: pseudo-counts are measured in it, so that the units of X do not matter
     squared_row: float = 1.0  # mean squared Euclidean norm of a row
 
     family = "multinomial"
@@ -50,7 +51,14 @@ class Multinomial(Model):
     @classmethod
     def for_data(cls, X, n_outcomes: int) -> Multinomial:
         n = max(X.shape[0], 1)
-        return cls(n_outcomes, X.shape[1], max(float(X.data.sum()) / n, 1e-12), max(float(X.data @ X.data) / n, 1e-12))
+        positive = X.data[X.data > 0]
+        unit = float(np.median(positive)) if len(positive) else 1.0
+        length, squared = float(X.data.sum()) / n, float(X.data @ X.data) / n
+        return cls(n_outcomes, X.shape[1], max(length, 1e-300), unit, max(squared, 1e-300))
+
+    @property
+    def default_pseudo_counts(self) -> float:
+        return self.unit
 
     def scores(self, moments, X, state=None, which=None) -> np.ndarray:
         from ..kernels.words import score_rows
@@ -106,6 +114,15 @@ class Multinomial(Model):
         """A block counts words and not examples: the masses of the outcomes say nothing about its weight."""
         return np.zeros(self.n_outcomes)
 
+    def direction(self, statistics: Moments, prior: Moments, moments: Moments, pull: float = 0.0) -> Moments:
+        """Where a likelihood is fitted the expected part is the moments' own, so that a step is a mixture of moments.
+
+        (Any multiple of q may be taken off a block: the change of q is the same.)
+        """
+        if pull == 0.0:
+            return super().direction(statistics, prior, moments, pull)
+        return statistics + prior - ((float(prior.mass.sum()) + pull) / float(moments.mass.sum())) * moments
+
     def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
         count = moments.count + rate * direction.count
         least = KEEP * moments.count
@@ -135,7 +152,7 @@ class Multinomial(Model):
         return Moments(state[0].copy(), state[2].copy())
 
     def log_likelihood_of_state(self, statistics: Moments, state: tuple) -> float:
-        mass, total, count, weight, log_count, log_weight, log_mass = state
+        _, total, _, _, log_count, log_weight, log_mass = state
         words = float(np.vdot(statistics.count, log_count)) - float(statistics.weight @ log_weight)
         return words + float(statistics.mass @ log_mass) - float(statistics.mass.sum() * np.log(total[0]))
 

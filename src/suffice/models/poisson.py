@@ -1,11 +1,11 @@
 r"""Counts in independent Poisson columns.
 
-    log p(x, k) = log pi_k + sum_j [ x_j log rate_kj - rate_kj ] - sum_j log x_j!
+log p(x, k) = log pi_k + sum_j [ x_j log rate_kj - rate_kj ] - sum_j log x_j!
 
-    statistics   1,  x
-    moments      mass[k],  weight[k, j],  count[k, j] = weight rate
-    natural      constant[k],  log_rate[k, j]
-    A_k          sum_j rate_kj
+statistics   1,  x
+moments      mass[k],  weight[k, j],  count[k, j] = weight rate
+natural      constant[k],  log_rate[k, j]
+A_k          sum_j rate_kj
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass, room_below
+from .base import Model, expected_log_mass, log_masses, moved_mass, room_below
 from .records import Record
 from .rows import chunks, dense, label_masses
 

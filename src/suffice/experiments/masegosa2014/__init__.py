@@ -1,0 +1,1 @@
+"""Masegosa (2014), Stochastic Discriminative EM, UAI."""

@@ -9,7 +9,9 @@ COLORS = {"P1": "r", "P2": "b"}
 
 
 def run(options: Options, loss: str, rival: str, name_of_figure: str) -> Report:
-    report = Report(notes=[NOTE_CADE, "Losses are means over the training documents; accuracy is on the test documents."])
+    report = Report(
+        notes=[NOTE_CADE, "Losses are means over the training documents; accuracy is on the test documents."]
+    )
     title = f"{'NCLL' if loss == 'ncll' else 'Hinge'}-MNB"
     titles = (f"{title}: losses", f"{title}: perplexity", f"{title}: accuracy")
     figure, (losses, perplexity, accuracy) = canvas(3, titles, ("Loss", "Normalised perplexity", "Accuracy"))

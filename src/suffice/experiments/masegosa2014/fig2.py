@@ -7,7 +7,12 @@ from .words import MARKERS, NOTE_CADE, PRIORS, canvas, load, save, set_names, tr
 
 
 def run(options: Options) -> Report:
-    report = Report(notes=[NOTE_CADE, "The paper gives no numbers, only curves; perplexity is per word, over the number of documents."])
+    report = Report(
+        notes=[
+            NOTE_CADE,
+            "The paper gives no numbers, only curves; perplexity is per word, over the number of documents.",
+        ]
+    )
     figure, (losses, perplexity) = canvas(2, ("Hinge-MNB (P2)", "Hinge-MNB (P2)"), ("Loss", "Normalised perplexity"))
     for name in set_names(options):
         split = load(name)
@@ -19,7 +24,10 @@ def run(options: Options) -> Report:
         perplexity.plot(epochs, values.perplexity, "k-" + MARKERS[name], label=name)
         for what in ("hinge", "ncll", "perplexity"):
             series = getattr(values, what)
-            report.rows += [Row(f"{name} {what}, first pass", None, series[1]), Row(f"{name} {what}, last pass", None, series[-1])]
+            report.rows += [
+                Row(f"{name} {what}, first pass", None, series[1]),
+                Row(f"{name} {what}, last pass", None, series[-1]),
+            ]
     losses.set_yscale("log")
     losses.legend()
     perplexity.legend()

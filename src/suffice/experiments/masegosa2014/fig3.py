@@ -14,7 +14,9 @@ def run(options: Options) -> Report:
         for loss, prior, color in (("ncll", "P1", "r"), ("hinge", "P2", "b")):
             options.say(f"{name}: {loss}")
             values = trace(split, loss, PRIORS[prior](split.X.shape[1]), epochs=3 if options.quick else 10)
-            panel.plot(range(1, len(values.accuracy)), values.accuracy[1:], f"{color}-{MARKERS[name]}", label=f"{loss} {name}")
+            panel.plot(
+                range(1, len(values.accuracy)), values.accuracy[1:], f"{color}-{MARKERS[name]}", label=f"{loss} {name}"
+            )
             report.rows.append(Row(f"{name} {loss}-MNB {prior}", None, values.accuracy[-1]))
         for label, color, value in (("LR", "r", liblinear(split, "LR")), ("SVM", "b", liblinear(split, "SVM"))):
             panel.axhline(value, color=color, linewidth=0.8)

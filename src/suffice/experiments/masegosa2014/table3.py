@@ -22,8 +22,12 @@ PAPER = {
 
 def run(options: Options) -> Report:
     report = Report()
-    report.notes.append("The paper prints the document counts of R8, R52 and WebKb one row off; here each set has its own.")
-    report.notes.append("imdb: the paper split the 50000 reviews 47000/3000; the owners' split is 25000/25000 and is used here.")
+    report.notes.append(
+        "The paper prints the document counts of R8, R52 and WebKb one row off; here each set has its own."
+    )
+    report.notes.append(
+        "imdb: the paper split the 50000 reviews 47000/3000; the owners' split is 25000/25000 and is used here."
+    )
     for name, printed in PAPER.items():
         if options.quick and name not in ("r8", "webkb"):
             continue

@@ -24,7 +24,9 @@ from .. import Options
 DECAY = 1e-5  # the paper's lambda
 MARKERS = {"20ng": "o", "cade": "^", "r52": "x", "r8": "s", "imdb": "o"}
 PRIORS = {"P1": lambda n_words: 1.0, "P2": np.log}
-NOTE_CADE = "Cade is not obtainable here (suffice.datasets.load('cade') says where to get it): the figure has 20ng and r52."
+NOTE_CADE = (
+    "Cade is not obtainable here (suffice.datasets.load('cade') says where to get it): the figure has 20ng and r52."
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,112 @@
+"""`suffice predict` and `suffice evaluate`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import numpy as np
+
+from suffice.cli.errors import data_errors
+from suffice.cli.progress import progress
+from suffice.evaluation.classification import Scores
+from suffice.files import DataError, Reader, Table
+from suffice.trained import Trained
+
+
+def reading_options(trained: Trained, with_target: bool) -> dict[str, Any]:
+    """How a file is read so that it fits the model."""
+    if trained.format == "text":
+        return {}
+    if trained.format == "svmlight":
+        return {"n_features": trained.model.n_features_in_, "zero_based": trained.zero_based}
+    options = {"columns": trained.columns, "kinds": dict(trained.kinds), "categories": dict(trained.categories)}
+    return options | ({"target": trained.target} if with_target else {})
+
+
+def predict(trained: Trained, reader: Reader, output: str, *, proba: bool, as_json: bool) -> None:
+    """A line for each row: the class, and with `proba` the probability of every class."""
+    names = ["prediction", *(f"p({label})" for label in trained.classes)] if proba else ["prediction"]
+    with _output(output) as file, progress("predicting") as update, data_errors(reader.name):
+        writer = csv.writer(file, lineterminator="\n")
+        for table in reader:
+            if table.first_row == 0 and not as_json:
+                writer.writerow(names)
+            for row in _predictions(trained, table, proba):
+                if as_json:
+                    file.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
+                else:
+                    writer.writerow(row)
+            update(reader.fraction, f"{table.first_row + table.n_rows:,} rows")
+
+
+def _predictions(trained: Trained, table: Table, proba: bool) -> Iterator[list[Any]]:
+    X = trained.inputs(table)
+    if not proba:
+        return ([label] for label in trained.model.predict(X).tolist())
+    probabilities = trained.model.predict_proba(X)
+    labels = trained.classes[probabilities.argmax(axis=1)].tolist()
+    return ([label, *row] for label, row in zip(labels, probabilities.tolist(), strict=True))
+
+
+@contextmanager
+def _output(path: str) -> Iterator[IO[str]]:
+    if path == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    from suffice.atomic import replacing
+
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()
+
+
+def evaluate(trained: Trained, reader: Reader) -> dict[str, Any]:
+    """Accuracy, log-loss, calibration error, the three losses per row, and the confusion matrix."""
+    classes = [str(label) for label in trained.classes]
+    positions = {label: position for position, label in enumerate(classes)}
+    scores = Scores(len(classes))
+    with progress("evaluating") as update, data_errors(reader.name):
+        for table in reader:
+            if table.y is None:
+                raise DataError(f"{reader.name} has no labels: name their column with --target")
+            has_label = np.array([label is not None for label in table.y], dtype=bool)
+            y = np.array([_position(label, positions, table) for label in table.y[has_label]], dtype=np.intp)
+            X = trained.inputs(table)
+            joint, log_proba = trained.model.predict_joint_log_proba(X), trained.model.predict_log_proba(X)
+            scores.update(joint[has_label], y, log_proba[has_label])
+            update(reader.fraction, f"{scores.n_rows:,} rows")
+    if scores.n_rows == 0:
+        raise DataError(f"{reader.name}: no row has a label")
+    return {**scores.summary(), "classes": classes, "confusion": scores.confusion.tolist()}
+
+
+def _position(label: str, positions: dict[str, int], table: Table) -> int:
+    if label not in positions:
+        raise DataError(
+            f"the label {label!r} (rows from {table.first_row + 1}) is none of the model's classes: "
+            f"{', '.join(map(repr, list(positions)[:10]))}"
+        )
+    return positions[label]
+
+
+def evaluation_lines(result: dict[str, Any]) -> Iterator[str]:
+    """The result of `evaluate` for a person."""
+    from suffice.cli.tables import aligned
+
+    classes = result["classes"]
+    names = ["rows", "accuracy", "log_loss", "calibration_error", "nll", "ncll", "hinge"]
+    yield from aligned([[name, f"{result[name]:,}" if name == "rows" else f"{result[name]:.4f}"] for name in names])
+    if len(classes) <= 30:
+        yield ""
+        yield "confusion (rows: label; columns: prediction)"
+        body = [[label, *map(str, row)] for label, row in zip(classes, result["confusion"], strict=True)]
+        yield from aligned([["", *classes], *body])

@@ -1,0 +1,179 @@
+"""`suffice train`: a file of any size to a model file."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from suffice.cli.errors import data_errors
+from suffice.cli.notices import UsageError, say
+from suffice.cli.progress import progress
+from suffice.files import DataError, Reader, Table
+from suffice.files.table import CATEGORICAL, NUMERIC
+from suffice.storage import save
+from suffice.trained import Trained, prepared, stacked
+
+MODELS = {
+    "gaussian-nb": ("suffice.naive_bayes:GaussianNB", {NUMERIC}),
+    "multinomial-nb": ("suffice.naive_bayes:MultinomialNB", {NUMERIC}),
+    "bernoulli-nb": ("suffice.naive_bayes:BernoulliNB", {NUMERIC}),
+    "poisson-nb": ("suffice.naive_bayes:PoissonNB", {NUMERIC}),
+    "categorical-nb": ("suffice.naive_bayes:CategoricalNB", {CATEGORICAL}),
+    "mixed-nb": ("suffice.naive_bayes:MixedNB", {NUMERIC, CATEGORICAL}),
+    "discriminant": ("suffice.discriminant:GaussianDiscriminant", {NUMERIC}),
+}
+CHOICES = ["naive-bayes", *MODELS]
+
+
+def train(
+    reader: Reader,
+    output: str,
+    *,
+    model: str,
+    params: dict[str, Any],
+    classes: Sequence[str] | None = None,
+    memory: float = 256.0,
+    max_words: int | None = None,
+) -> None:
+    """Fit what fits into `memory` (MB) as a whole; of a longer file, learn the rest as a stream."""
+    start = time.perf_counter()
+    with progress("reading") as update:
+        tables: list[Table] = []
+        size = 0.0
+        with data_errors(reader.name):
+            for table in reader:
+                tables.append(table)
+                size += _megabytes(table)
+                update(reader.fraction, "")
+                if size > memory:
+                    break
+            following = next(reader, None)
+        if tables[0].y is None:
+            raise DataError(f"{reader.name} has no labels: name their column with --target")
+        estimator = _estimator(model, reader.format, tables[0].kinds, params)
+        trained = prepared(estimator, tables, reader.format, max_words)
+        n_rows = sum(table.n_rows for table in tables)
+        if following is None:
+            with data_errors(reader.name):
+                X, y = _labelled(trained, tables, None)
+                update(None, "fitting")
+                estimator.fit(X, y)
+        else:
+            n_rows += _stream(trained, tables, chain([following], reader), reader, classes, update)
+    save(trained, sys.stdout.buffer if output == "-" else output)
+    say(
+        f"{type(estimator).__name__} on {n_rows:,} rows, {trained.model.n_features_in_:,} features, "
+        f"{len(trained.classes)} classes in {time.perf_counter() - start:.1f} s -> {output}"
+    )
+
+
+def _stream(trained: Trained, tables: list[Table], rest: Any, reader: Reader, classes: Any, update: Any) -> int:
+    """`partial_fit` on the first part (which fixes classes and categories), then chunk by chunk; rows of the rest."""
+    if not hasattr(trained.model, "partial_fit"):
+        raise UsageError(f"{type(trained.model).__name__} cannot learn from a stream: give more --memory")
+    n_rows = 0
+    with data_errors(reader.name):
+        X, y = _labelled(trained, tables, None)
+        known = np.unique(y if classes is None else np.array(list(classes)))
+        _refuse_unknown(y, known, 0)
+        trained.model.partial_fit(X, y, classes=known)
+        del X, y
+        for table in rest:
+            update(reader.fraction, f"{table.first_row:,} rows")
+            X, y = _labelled(trained, [table], known)
+            if len(y):
+                trained.model.partial_fit(X, y)
+            n_rows += table.n_rows
+    return n_rows
+
+
+def _labelled(trained: Trained, tables: list[Table], known: np.ndarray | None) -> tuple[Any, np.ndarray]:
+    """Inputs and labels of the rows that have a label. The tables are used up, to save their memory."""
+    first_row = tables[0].first_row
+    y = np.concatenate([table.y for table in tables if table.y is not None])
+    tables.reverse()
+    X = stacked([trained.inputs(tables.pop()) for _ in range(len(tables))])
+    has_label = np.array([label is not None for label in y], dtype=bool)
+    if not has_label.all():
+        say(f"{(~has_label).sum():,} rows without a label are left out")
+        X, y = X[has_label], y[has_label]
+    y = y.astype(str)
+    if known is not None:
+        _refuse_unknown(y, known, first_row)
+    return X, y
+
+
+def _refuse_unknown(y: np.ndarray, known: np.ndarray, first_row: int) -> None:
+    unknown = ~np.isin(y, known)
+    if unknown.any():
+        i = int(unknown.argmax())
+        raise DataError(
+            f"row {first_row + i + 1}: the class {str(y[i])!r} does not occur in the part of the file that was read "
+            "first; name all classes with --classes a,b,c or give more --memory"
+        )
+
+
+def _megabytes(table: Table) -> float:
+    X = table.X
+    if hasattr(X, "indptr"):
+        return (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 1e6
+    return float(X.memory_usage(index=False, deep=True).sum()) / 1e6
+
+
+def _estimator(name: str, format: str, kinds: Any, params: dict[str, Any]) -> Any:
+    found = set(kinds.values()) or {NUMERIC}
+    if name == "naive-bayes":
+        if format in ("svmlight", "text"):
+            name = "multinomial-nb"
+        else:
+            name = (
+                {"numeric": "gaussian-nb", "categorical": "categorical-nb"}["".join(found)]
+                if len(found) == 1
+                else "mixed-nb"
+            )
+    path, takes = MODELS[name]
+    if not found <= takes:
+        column = next(column for column, kind in kinds.items() if kind not in takes)
+        raise UsageError(
+            f"column {column!r} is {kinds[column]}, and {name} takes {' and '.join(sorted(takes))} columns; use "
+            f"--model naive-bayes, or --ignore the column, or set its kind with --numeric / --categorical"
+        )
+    module, _, attribute = path.partition(":")
+    try:
+        cls = getattr(import_module(module), attribute)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise UsageError(
+            f"this version of suffice has no {attribute}; for columns of one kind (--ignore leaves others out) there "
+            "are gaussian-nb and categorical-nb"
+        ) from error
+    if unknown := set(params) - set(cls._get_param_names()):
+        raise UsageError(
+            f"{attribute} has no parameter {sorted(unknown)[0]!r}; it has {', '.join(cls._get_param_names())}"
+        )
+    estimator = cls(**params)
+    try:
+        estimator._check_parameters()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return estimator
+
+
+def parsed(settings: Sequence[str]) -> dict[str, Any]:
+    """["max_epochs=5", "prior=auto"] as parameters: JSON where it is, else text."""
+    params = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set {setting!r} is not of the form name=value")
+        try:
+            params[name] = json.loads(text)
+        except ValueError:
+            params[name] = text
+    return params

@@ -1,0 +1,30 @@
+"""What every estimator of held-out fit returns: a number never travels without its estimator, samples and error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Mean over rows with its standard error (of the mean over rows: the spread of the data, not of the estimator)."""
+
+    estimator: str
+    per_sample: np.ndarray
+    n_samples: int  # posterior samples or chains a row
+    details: dict = field(default_factory=dict)
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.per_sample))
+
+    @property
+    def standard_error(self) -> float:
+        n = len(self.per_sample)
+        return float(np.std(self.per_sample, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+
+    def __str__(self) -> str:
+        how = f"{self.estimator}, {len(self.per_sample)} rows, {self.n_samples} samples a row"
+        return f"{self.mean:.2f} +- {self.standard_error:.2f} ({how})"

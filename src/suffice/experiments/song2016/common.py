@@ -1,0 +1,83 @@
+"""What the tables and figures share: data, training within a budget, the same test images for all methods."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from suffice.datasets.images import Images, load_binarized_mnist, load_ocr_letters
+from suffice.experiments import Options, Report
+from suffice.learners.monte_carlo import VisibleRows
+from suffice.learners.sbn_run import Settings, Trainer
+from suffice.sbn import SigmoidBeliefNetwork
+
+ENDLESS = 100_000  # passes: the time budget ends training first
+
+# The same recognition network for both of its learners; `step` is the M-step's rate, which NVIL does not use.
+RECOGNITION: dict[str, Any] = {"batch_size": 200, "learning_rate": 3e-2, "activity": 0.03, "step": 0.05}
+
+# Step sizes and batches of each method, chosen on the validation part of OCR letters (docs/sbn.md).
+METHODS: dict[str, dict[str, Any]] = {
+    "SGD": {"learner": "sgd", "learning_rate": 1.0},
+    "Gibbs": {"learner": "gibbs", "batch_size": 5000, "average": 0.3},
+    "VB": {"learner": "vb"},
+    "NVIL": {"learner": "nvil", **RECOGNITION},
+    "Rec-MCEM-ML": {"learner": "rec-mcem", **RECOGNITION},
+    "Rec-MCEM-MAP": {"learner": "rec-mcem", **RECOGNITION, "penalty": 1e-2},
+    "MCEM-ML": {"learner": "mcem"},
+    "MCEM-MAP": {"learner": "mcem", "penalty": 1e-2},
+}
+
+
+def images_for(name: str, options: Options, report: Report) -> Images | None:
+    """The data set, cut down for a quick run; None (with a note) when it is not there."""
+    try:
+        data = load_binarized_mnist() if name == "MNIST" else load_ocr_letters()
+    except FileNotFoundError as error:
+        report.notes.append(str(error))
+        return None
+    if options.quick:
+        data = data._replace(train=data.train[:1000], valid=data.valid[:200], test=data.test[:200],
+                             train_labels=data.train_labels[:1000], valid_labels=data.valid_labels[:200])  # fmt: skip
+    return data
+
+
+def random_rows(X: np.ndarray, n_rows: int, seed: int = 1) -> np.ndarray:
+    """The same random rows for every method (test sets are sorted by class)."""
+    return X[np.random.default_rng(seed).permutation(len(X))[:n_rows]]
+
+
+def train(
+    X: np.ndarray, minutes: float, seed: int = 0, watch=None, data: str = "binary", **settings
+) -> SigmoidBeliefNetwork:
+    """A fitted estimator after `minutes` of training; `watch(model, seconds)` is called after passes, off the clock.
+
+    The clock is the process's own time on one thread, so that methods compare equally on a busy machine.
+    """
+    chosen = Settings(**{"hidden": (200,), "data": data, "max_iter": ENDLESS, "monitor": 0, "seed": seed,
+                         "max_minutes": minutes, **settings})  # fmt: skip
+    trainer = Trainer(VisibleRows(X, data), chosen, clock=time.process_time)
+
+    def after_pass(line):
+        began = time.process_time()
+        watch(as_estimator(trainer, X), line["seconds"])
+        trainer.started += time.process_time() - began
+
+    if watch is not None:
+        trainer.callback = after_pass
+    trainer.train()
+    return as_estimator(trainer, X)
+
+
+def as_estimator(trainer: Trainer, X: np.ndarray) -> SigmoidBeliefNetwork:
+    """The trainer's current parameters as an estimator."""
+    s, run = trainer.settings, trainer.run
+    model = SigmoidBeliefNetwork(s.hidden, data=s.data, learner=s.learner, dispersion=s.dispersion, random_state=s.seed)
+    model.network_ = run.network
+    model.weights_, model.biases_, model.top_bias_ = run.network.weights, run.network.biases, run.network.top_bias
+    model.components_, model.history_ = run.network.weights[0], run.history
+    model.recognition_ = {k: v for k, v in run.arrays.items() if k.startswith("rec")} or None
+    model.n_features_in_ = X.shape[1]
+    return model

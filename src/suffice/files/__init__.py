@@ -1,0 +1,16 @@
+"""Readers of the files people have, in chunks: memory does not grow with the file.
+
+    for table in read("adult.csv.gz", target="income"):
+        model.partial_fit(table.X, table.y, classes=classes)
+
+CSV and TSV, Parquet, svmlight and `label<TAB>text`; plain or compressed (gzip, xz, bzip2, found by content); "-" is
+standard input. Labels are always text, None where the label is missing. Tables are DataFrames of float64 columns and
+categorical columns whose codes mean the same in every chunk; svmlight is CSR; text is a DataFrame of one column "text".
+"""
+
+from __future__ import annotations
+
+from suffice.files.reader import FORMATS, Reader, read
+from suffice.files.table import MISSING, DataError, Table
+
+__all__ = ["FORMATS", "MISSING", "DataError", "Reader", "Table", "read"]

@@ -1,0 +1,82 @@
+"""Parquet by pyarrow, one batch of rows at a time."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from suffice.files.streams import Source
+from suffice.files.table import CATEGORICAL, NUMERIC, Columns, DataError, Dictionary, Options, Table, labels_of
+
+
+def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if source.path is None or source.is_compressed or source.size is None:  # the format needs to seek: a copy on disk
+        file: Any = tempfile.TemporaryFile()  # noqa: SIM115
+        shutil.copyfileobj(source.start(), file)
+        file.seek(0)
+    else:
+        file = open(source.path, "rb")  # noqa: SIM115
+    with file:
+        try:
+            parquet = pq.ParquetFile(file)
+            schema = parquet.schema_arrow
+            columns = Columns.chosen(schema.names, options, source.name)
+            chosen = columns.set_kinds(options)
+            kinds = {name: chosen.get(name) or _kind_of(schema.field(name).type) for name in columns.features}
+            dictionaries = {
+                name: Dictionary(name, source.name, options.categories.get(name, ()), options.missing)
+                for name in columns.features
+                if kinds[name] == CATEGORICAL
+            }
+            first_row = 0
+            for batch in parquet.iter_batches(batch_size=options.chunk_rows, columns=columns.all):
+                X = {}
+                for name in columns.features:
+                    column = batch.column(name)
+                    if kinds[name] == NUMERIC:
+                        X[name] = _numbers(column, name, source.name)
+                    else:
+                        X[name] = dictionaries[name].encode(*_coded(column))
+                y = (
+                    None
+                    if columns.target is None
+                    else labels_of(*_coded(batch.column(columns.target)), options.missing)
+                )
+                yield Table(pd.DataFrame(X, copy=False), y, columns.features, kinds, first_row, columns.target)
+                first_row += batch.num_rows
+                source.seen = (source.size or 0) * first_row // parquet.metadata.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{source.name}: not a readable Parquet file ({str(error)[:200]})") from error
+        if first_row == 0:
+            raise DataError(f"{source.name} has no rows")
+
+
+def _kind_of(type_: Any) -> str:
+    import pyarrow.types as types
+
+    is_numeric = types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_)
+    return NUMERIC if is_numeric else CATEGORICAL
+
+
+def _coded(column: Any) -> tuple[Any, Any]:
+    import pyarrow as pa
+
+    if isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_decode()
+    encoded = column.cast(pa.string()).dictionary_encode()
+    return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
+
+
+def _numbers(column: Any, name: str, file: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except pa.ArrowException as error:
+        raise DataError(f"{file}: column {name!r} cannot be read as numeric ({error}); try categorical") from error

@@ -1,0 +1,140 @@
+"""What the readers of all formats share: the chunk, the options, the choice of columns, dictionaries of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+MISSING = ("", "?", "NA", "NaN", "nan", "null")  # cells that hold no value
+MAX_CATEGORIES = 100_000  # of one column: more is an identifier or a text
+NUMERIC, CATEGORICAL = "numeric", "categorical"
+
+
+class DataError(ValueError):
+    """A data file that cannot be read as asked; the message names the file, the place, and what to try."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some consecutive rows of a file."""
+
+    X: Any  # DataFrame, or CSR for svmlight
+    y: np.ndarray | None  # object array of str, None for a missing label; None if there is no target
+    columns: tuple[str, ...]
+    kinds: Mapping[str, str]  # of every column: "numeric" or "categorical"; empty for svmlight and text
+    first_row: int  # of the file's rows, from 0
+    target: str | None = None  # the name of the label's column
+
+    zero_based: bool | None = None  # of svmlight: the index of the first column is 0
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read; see `read`."""
+
+    target: str | int | None = None
+    chunk_rows: int = 1 << 16
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    every_kind: str | None = None
+    categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    columns: Sequence[str] | None = None
+    ignore: Sequence[str] = ()
+    header: bool | None = None
+    delimiter: str | None = None
+    missing: Sequence[str] = MISSING
+    encoding: str = "utf-8"
+    n_features: int | None = None
+    zero_based: bool | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a file are features, and which is the target."""
+
+    features: tuple[str, ...]
+    target: str | None
+
+    @classmethod
+    def chosen(cls, names: Sequence[str], options: Options, file: str) -> Columns:
+        target = None if options.target is None else _found(options.target, names, file)
+        ignored = {_found(name, names, file) for name in options.ignore}
+        if options.columns is None:
+            features = tuple(name for name in names if name != target and name not in ignored)
+        else:
+            features = tuple(options.columns)
+            if missing := [name for name in features if name not in names]:
+                raise DataError(
+                    f"{file}: there is no column {', '.join(map(repr, missing[:5]))}; the columns are {_list(names)}"
+                )
+        if not features:
+            raise DataError(f"{file}: no column is left beside the target; is the delimiter right? give delimiter=")
+        for name in options.kinds:
+            _found(name, names, file)
+        for kind in {*options.kinds.values(), options.every_kind or NUMERIC}:
+            if kind not in (NUMERIC, CATEGORICAL):
+                raise DataError(f"kinds: {kind!r} is not one of 'numeric', 'categorical'")
+        return cls(features, target)
+
+    def set_kinds(self, options: Options) -> dict[str, str]:
+        """The kinds that the caller has set."""
+        every = dict.fromkeys(self.features, options.every_kind) if options.every_kind else {}
+        return {name: kind for name, kind in (every | dict(options.kinds)).items() if name in self.features and kind}
+
+    @property
+    def all(self) -> list[str]:
+        return [*self.features] if self.target is None else [*self.features, self.target]
+
+
+def _found(name: str | int, names: Sequence[str], file: str) -> str:
+    """A column by its name, or by its position from 0 (negative: from the end)."""
+    if name in names:
+        return str(name)
+    if name in ("first", "last"):
+        return names[0 if name == "first" else -1]
+    try:
+        return names[int(name)]
+    except (ValueError, IndexError):
+        raise DataError(f"{file}: there is no column {name!r}; the columns are {_list(names)}") from None
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+class Dictionary:
+    """The categories of one column, in the order in which they were met; a code, once given, keeps its meaning."""
+
+    def __init__(self, column: str, file: str, known: Sequence[str] = (), missing: Sequence[str] = MISSING) -> None:
+        self.column, self.file = column, file
+        self.codes: dict[str, int] = {category: code for code, category in enumerate(known)}
+        self.missing = frozenset(missing)
+
+    def encode(self, local_codes: np.ndarray, local_categories: Sequence[str]) -> Any:
+        """A pandas Categorical from a chunk's own codes (-1: missing) and categories."""
+        import pandas as pd
+
+        to_own = np.empty(len(local_categories) + 1, dtype=np.int32)
+        to_own[-1] = -1
+        for local, category in enumerate(local_categories):
+            to_own[local] = -1 if category in self.missing else self.codes.setdefault(str(category), len(self.codes))
+        if len(self.codes) > MAX_CATEGORIES:
+            raise DataError(
+                f"{self.file}: column {self.column!r} has more than {MAX_CATEGORIES:,} different values: an identifier "
+                f"or a text? leave it out with ignore=[{self.column!r}] (--ignore), or read it as numeric"
+            )
+        return pd.Categorical.from_codes(to_own[local_codes], categories=list(self.codes))
+
+
+def labels_of(local_codes: np.ndarray, local_categories: Sequence[str], missing: Sequence[str]) -> np.ndarray:
+    """Labels as text, None where missing."""
+    texts = np.empty(len(local_categories) + 1, dtype=object)
+    for code, label in enumerate(local_categories):
+        texts[code] = None if label in missing else str(label)
+    return texts[local_codes]

@@ -1,0 +1,53 @@
+"""Annealed importance sampling of log p(v) (Neal 2001; Salakhutdinov and Murray 2008).
+
+Path: p_beta(h) proportional to p(h) p(v | h_1)^beta, beta = 0, 1/T, ..., 1, from an ancestral sample. At every
+temperature the log weight gains log p(v | h_1) / T, then one Gibbs sweep of all layers leaves p_beta unchanged.
+Every weight is an unbiased estimate of p(v), so its logarithm is a lower bound in expectation, and tight when T is
+large.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln
+
+from suffice.learners.monte_carlo import Chunk, Tables, VisibleRows, ancestral, content_ids, in_chunks
+from suffice.models.sbn import Network
+
+RENEW = 100  # temperatures between fresh sums of psi, against rounding
+
+
+def log_coefficients(network: Network, values: np.ndarray) -> np.ndarray:
+    """The part of log p(v | h) that does not depend on h: the binomial coefficient of counts."""
+    if network.data != "count":
+        return np.zeros(len(values))
+    r, v = network.dispersion, values.astype(np.float64)
+    return (gammaln(v + r) - gammaln(r) - gammaln(v + 1)).sum(1)
+
+
+def annealed_log_weights(
+    network: Network, visible: VisibleRows, n_temperatures: int, n_chains: int, seed: int, n_jobs: int = 1
+) -> np.ndarray:
+    """Log importance weights, shape (rows, chains); a row's weights depend on its content and the seed alone."""
+    tables = Tables(network)
+    ids = content_ids(visible.values, visible.missing)
+
+    def chunk_weights(rows, chain):
+        missing, seed_here = visible.missing_at(rows), seed * 1009 + chain
+        hidden = ancestral(network, seed_here, ids[rows])
+        chunk = Chunk(tables, visible.dense(rows), hidden, ids[rows], missing, precise=True)
+        total = np.zeros(len(rows))
+        for k in range(n_temperatures):
+            total += chunk.log_visible() / n_temperatures
+            if k + 1 < n_temperatures:
+                chunk.sweep(seed_here, k, beta=(k + 1) / n_temperatures)
+                if (k + 1) % RENEW == 0:
+                    chunk.restart()
+        return total + log_coefficients(network, visible.values[rows])  # a missing cell is stored as 0: log 1
+
+    rows = np.arange(len(visible))
+    columns = [
+        np.concatenate(list(in_chunks(lambda r, c=chain: chunk_weights(r, c), rows, n_jobs)))
+        for chain in range(n_chains)
+    ]
+    return np.stack(columns, axis=1)

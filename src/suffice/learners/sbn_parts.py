@@ -1,0 +1,43 @@
+"""From the names of settings to the objects that do the work."""
+
+from __future__ import annotations
+
+from suffice.learners.recognition import Recognition
+from suffice.learners.sbn_expectation import GibbsExpectation
+from suffice.learners.sbn_m_step import Gradient, Limits, PolyaGamma, SharedMatrix
+from suffice.learners.sbn_mean_field import MeanField
+from suffice.learners.sbn_weight_sampling import WeightSampler
+
+LEARNERS = ("mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil")
+M_STEPS = ("kron", "pg")
+
+
+def learning_rate_of(settings, default: float) -> float:
+    """The learning rate a linear schedule starts from: rates are `step` at the start, so it is divided out."""
+    chosen = settings.learning_rate or default
+    return chosen / settings.step if settings.rate == "linear" else chosen
+
+
+def make_m_step(settings, n_total: int):
+    limits = Limits(settings.max_weight)
+    if settings.learner == "sgd":
+        return Gradient(settings.penalty, n_total, limits, learning_rate_of(settings, 0.2))
+    if settings.learner == "nvil":
+        return Gradient(settings.penalty, n_total, limits, learning_rate_of(settings, 3e-3), adam=True)
+    if settings.learner == "gibbs":
+        return WeightSampler(settings.penalty, n_total * settings.n_samples, limits, settings.seed)
+    if settings.m_step == "pg" and settings.learner != "vb":
+        return PolyaGamma(settings.penalty, n_total, limits)
+    floor = 0.02 * (settings.dispersion if settings.data == "count" else 1.0)
+    return SharedMatrix(settings.penalty, n_total, limits, floor=floor)
+
+
+def make_expectation(settings):
+    keep = "mean" if settings.m_step == "pg" else ""
+    if settings.learner == "vb":
+        return MeanField(settings.n_sweeps, settings.seed, settings.n_jobs)
+    if settings.learner in ("rec-mcem", "nvil"):
+        keep = "" if settings.learner == "nvil" else keep
+        return Recognition(learning_rate_of(settings, 3e-3), settings.n_samples, settings.seed, keep)
+    keep = {"gibbs": "draw", "sgd": ""}.get(settings.learner, keep)
+    return GibbsExpectation(settings.n_sweeps, settings.n_samples, settings.seed, keep, settings.n_jobs)

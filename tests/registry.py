@@ -1,0 +1,131 @@
+"""One small case for every model: the properties of the other files run over all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from suffice import priors
+from suffice.learners.driver import Problem
+from suffice.losses import Loss
+from suffice.models.base import Model
+from suffice.models.categorical import Bernoulli, Categorical
+from suffice.models.gaussian_diagonal import GaussianDiagonal
+from suffice.models.gaussian_full import GaussianFull
+from suffice.models.gaussian_tied import GaussianTied
+from suffice.models.multinomial import Multinomial
+from suffice.models.poisson import Poisson
+
+N_OUTCOMES, N_ROWS, LENGTH = 3, 60, 8
+NATURAL_TO_MOMENT = {
+    "constant": "mass",
+    "linear": "first",
+    "quadratic": "second",
+    "logit": "count",
+    "log_rate": "count",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    name: str
+    model: Model
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray
+    moments: Any  # inside the domain, total mass 1
+    prior: Any  # pseudo-statistics whose block weights are the masses of their outcomes, so that F is convex
+
+    @property
+    def statistics(self):
+        return self.model.statistics(self.X, self.y, self.weights)
+
+    def problem(self, loss: str | Loss, prior=None, y=None) -> Problem:
+        loss = Loss(loss) if isinstance(loss, str) else loss
+        prior = self.prior if prior is None else prior
+        return Problem(self.model, self.X, self.y if y is None else y, self.weights, loss, prior)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _labels(generator) -> np.ndarray:
+    return np.concatenate([np.arange(N_OUTCOMES), generator.choice(N_OUTCOMES, N_ROWS - N_OUTCOMES, p=[0.5, 0.3, 0.2])])
+
+
+def _gaussian_rows(generator, y):
+    means = generator.normal(0, 1.0, (N_OUTCOMES, 3))
+    mix = generator.normal(0, 1, (3, 3)) * 0.5 + np.eye(3)
+    return 10.0 + means[y] + generator.standard_normal((len(y), 3)) @ mix
+
+
+def _categorical_rows(generator, y, sizes):
+    tables = [generator.dirichlet(np.ones(size), N_OUTCOMES) for size in sizes]
+    return np.array(
+        [[generator.choice(size, p=table[k]) for size, table in zip(sizes, tables, strict=True)] for k in y], float
+    )
+
+
+def _count_rows(generator, y):
+    return generator.poisson(generator.uniform(0.5, 4.0, (N_OUTCOMES, 3))[y]).astype(float)
+
+
+def _word_rows(generator, y):
+    topics = generator.dirichlet(np.ones(5), N_OUTCOMES)
+    return np.array([generator.multinomial(LENGTH, topics[k]) for k in y], float)
+
+
+def _make(name, for_data, rows, seed) -> Case:
+    generator = np.random.default_rng(seed)
+    y = _labels(generator)
+    X = rows(generator, y)
+    weights = generator.uniform(0.5, 2.0, len(y))
+    model = for_data(X)
+    own = priors.interior(model, model.statistics(X, y, weights))
+    if isinstance(
+        model, Multinomial
+    ):  # rows of one length: a block's weight is the length times the mass of its outcome
+        own = replace(own, count=own.count * (own.mass * model.length / own.weight))
+    return Case(name, model, X, y, weights, own, 2.0 * own + 4.0 * model.pooled(own))
+
+
+def _categorical(X):
+    return Categorical(N_OUTCOMES, 3, np.array([2, 3, 4]))
+
+
+@cache
+def cases() -> dict[str, Case]:
+    made = [
+        _make("gaussian_diagonal", lambda X: GaussianDiagonal.for_data(X, N_OUTCOMES), _gaussian_rows, 1),
+        _make("gaussian_full", lambda X: GaussianFull.for_data(X, N_OUTCOMES), _gaussian_rows, 2),
+        _make("gaussian_tied", lambda X: GaussianTied.for_data(X, N_OUTCOMES), _gaussian_rows, 3),
+        _make("categorical", _categorical, lambda g, y: _categorical_rows(g, y, [2, 3, 4]), 4),
+        _make(
+            "bernoulli", lambda X: Bernoulli.for_data(X, N_OUTCOMES), lambda g, y: _categorical_rows(g, y, [2] * 4), 5
+        ),
+        _make(
+            "multinomial",
+            lambda X: Multinomial.for_data(X, N_OUTCOMES),
+            lambda g, y: sparse.csr_matrix(_word_rows(g, y)),
+            6,
+        ),
+        _make("poisson", lambda X: Poisson.for_data(X, N_OUTCOMES), _count_rows, 7),
+    ]
+    return {case.name: case for case in made}
+
+
+NAMES = ("gaussian_diagonal", "gaussian_full", "gaussian_tied", "categorical", "bernoulli", "multinomial", "poisson")
+WITH_MISSING = ("gaussian_diagonal", "categorical", "bernoulli", "poisson")
+
+
+def dense(X) -> np.ndarray:
+    return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+def assert_records_close(one, other, rtol=1e-9, atol=1e-12) -> None:
+    for a, b in zip(one.arrays(), other.arrays(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)

@@ -1,0 +1,99 @@
+"""Every estimator comes back from a file as it was, learns on from there, and files of older versions stay readable."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suffice.discriminant import GaussianDiscriminant
+from suffice.files import read
+from suffice.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from suffice.storage import ArchiveError, load, save
+
+SAVED = Path(__file__).parent / "saved"
+ESTIMATORS = [GaussianNB, MultinomialNB, BernoulliNB, CategoricalNB, PoissonNB, GaussianDiscriminant]
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b", "c"], size=90)
+    return rng.poisson(2.0 + 2 * np.searchsorted(["a", "b", "c"], y)[:, None] * [1, 0, 1, 0.5]).astype(float), y
+
+
+def round_trip(model):
+    buffer = io.BytesIO()
+    save(model, buffer)
+    buffer.seek(0)
+    return load(buffer)
+
+
+@pytest.mark.parametrize("loss", ["nll", "ncll", "hinge"])
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_predictions_are_bit_equal(cls, loss, data):
+    X, y = data
+    model = cls(loss=loss, prior=1.0, random_state=3, max_epochs=20, tol=0.1).fit(X, y)
+    again = round_trip(model)
+    assert again.get_params() == model.get_params() and set(vars(again)) == set(vars(model))
+    np.testing.assert_array_equal(again.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
+    np.testing.assert_array_equal(again.sample(5)[0], model.sample(5)[0])
+    assert again.classes_.dtype == model.classes_.dtype
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_a_stream_goes_on_after_loading(cls, data):
+    X, y = data
+    model = cls(random_state=0)
+    model.partial_fit(X[:45], y[:45], classes=np.unique(y))
+    again = round_trip(model)
+    model.partial_fit(X[45:], y[45:])
+    again.partial_fit(X[45:], y[45:])
+    np.testing.assert_array_equal(again.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
+
+
+def test_an_unfitted_estimator_and_a_column_name(data):
+    pd = pytest.importorskip("pandas")
+    assert round_trip(GaussianNB(prior=2.0)).prior == 2.0
+    X, y = data
+    model = GaussianNB(loss="nll").fit(pd.DataFrame(X, columns=list("uvwx")), y)
+    assert round_trip(model).feature_names_in_.tolist() == list("uvwx")
+
+
+@pytest.mark.parametrize("path", sorted(SAVED.glob("*.sfc")), ids=lambda path: path.stem)
+def test_files_of_older_versions_are_read(path):
+    model = load(path)
+    expected = json.loads(path.with_suffix(".json").read_text())
+    np.testing.assert_allclose(model.predict_joint_log_proba(np.array(expected["rows"])), expected["joint"], rtol=1e-9)
+
+
+def test_older_files_exist_for_every_estimator():
+    assert {path.stem.split("-")[0] for path in SAVED.glob("*.sfc")} == {cls.__name__ for cls in ESTIMATORS}
+
+
+def test_chunks_of_a_file_give_the_model_of_the_whole(tmp_path, data):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    path = tmp_path / "a.csv"
+    pd.DataFrame(X, columns=list("uvwx")).assign(y=y).to_csv(path, index=False)
+    stream = GaussianNB(loss="nll", prior=1.0)
+    for table in read(path, "y", chunk_rows=20):
+        stream.partial_fit(table.X.to_numpy(), table.y.astype(str), classes=["a", "b", "c"])
+    whole = GaussianNB(loss="nll", prior=1.0).fit(X, y)
+    np.testing.assert_allclose(stream.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-8)
+
+
+@pytest.mark.parametrize("path", sorted(SAVED.glob("*.sfc")), ids=lambda path: path.stem)
+def test_flipped_bits_in_real_files(path):
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+    rows = np.array(json.loads(path.with_suffix(".json").read_text())["rows"])
+    expected = load(path).predict_joint_log_proba(rows)
+    for position in rng.integers(len(content), size=60):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << int(rng.integers(8))
+        try:
+            model = load(io.BytesIO(bytes(damaged)))
+        except ArchiveError:
+            continue
+        np.testing.assert_array_equal(model.predict_joint_log_proba(rows), expected)
