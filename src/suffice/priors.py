@@ -67,8 +67,8 @@ def search(
     """The setting with the lowest score along strong-to-weak `strengths` (second = 0), then along `seconds` near the best.
 
     Stops a path after two settings in a row that do not improve by the share ENOUGH. Where the strongest wins, stronger ones are
-    tried (times `extend`); where the last of `seconds` wins, larger ones (plus `step`), until they lose. With `patience` 2 the strengths half-way to
-    the best one's neighbours are tried too, and one of `seconds` that loses is forgiven.
+    tried (times `extend`); where the last of `seconds` wins, larger ones (plus `step`), until they lose. With `patience` 2
+    the strengths half-way to the best one's neighbours are tried too, and one of `seconds` that loses is forgiven.
     """
     scores: dict[Setting, float] = {}
 
@@ -130,5 +130,5 @@ def table_strengths(n_rows: float, n_outcomes: int) -> list[float]:
 
 
 TABLE_SECONDS = [0.03, 0.1, 0.3, 1.0]
-WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [10.0, 3.0, 1.0, 0.3, 0.1]}
+WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [3.0, 1.0, 0.3, 0.1]}
 WORD_TILTS = {"ncll": [0.1, 0.2, 0.3], "hinge": [0.02, 0.04, 0.06]}
