@@ -1,7 +1,7 @@
 """The papers' data sets by name: `load("20ng")`.
 
 Files are read in place from the folder that `SUFFICE_DATA` names (laid out as `text/20ng-train-stemmed.txt.xz`, ...); where they are
-not there they are downloaded once from their public source to `~/.cache/suffice`; where that fails too, the error says where to get them.
+not there they are downloaded once to `~/.cache/suffice`; where that fails too, the error says where to get them.
 """
 
 from __future__ import annotations
