@@ -130,5 +130,5 @@ def table_strengths(n_rows: float, n_outcomes: int) -> list[float]:
 
 
 TABLE_SECONDS = [0.03, 0.1, 0.3, 1.0]
-WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [10.0, 3.0, 1.0, 0.3, 0.1]}
+WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [3.0, 1.0, 0.3, 0.1]}
 WORD_TILTS = {"ncll": [0.1, 0.2, 0.3], "hinge": [0.02, 0.04, 0.06]}
