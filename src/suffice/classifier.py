@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 from threadpoolctl import threadpool_limits
 
@@ -94,10 +94,13 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         X, y = self._validated(X, y, reset=True)
         self.classes_, codes = encoded(y, unlabelled)
         self._check_class_prior()
-        X = self._check_rows(X, reset=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not (weights[codes >= 0] > 0).any():
+        used = np.flatnonzero(weights > 0)
+        if not (codes[used] >= 0).any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
+        if len(used) < len(weights):  # a row of no weight is no row: not even its categories count
+            X, codes, weights = _safe_indexing(X, used), codes[used], weights[used]
+        X = self._check_rows(X, reset=True)
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         count = label_masses(codes, weights, len(self.classes_))
@@ -255,7 +258,10 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
                 priors.WORD_STRENGTHS[name], priors.WORD_TILTS[name], extend=3.0, step=priors.WORD_TILTS[name][0]
             )
         n = min(float(problem.weights.sum()), 20_000.0)
-        return selection.choose(priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS, extend=3.0)
+        strengths, seconds = priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS
+        if problem.model.is_latent(problem.X):  # every pass completes every row: a coarser path
+            return replace(selection, max_epochs=5).choose(strengths[::2], seconds[1:2])
+        return selection.choose(strengths, seconds, extend=3.0)
 
     def _given_prior(self, model, statistics, *, discriminative: bool):
         """Pseudo-counts as asked for; the outcomes get them too under a discriminative loss, which needs them."""
@@ -281,7 +287,8 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         step_size = step_size_of(self.step_size)
         if name == "batch":
             return Batch(step_size if isinstance(step_size, float) else None)
-        return Stochastic(step_size, average=self.average)
+        size = max(100, len(problem.y) // 10) if problem.model.is_latent(problem.X) else None
+        return Stochastic(step_size, size, average=self.average)
 
     def _warm_multipliers(self, problem: Problem):
         if not self.warm_start or not hasattr(self, "_multipliers"):
