@@ -63,5 +63,9 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in [
         Experiment("masegosa2014-toy", "Section 4.1, Figure 1: three losses on the toy data", 1, "masegosa2014.toy"),
+        Experiment("missing-data", "Cells removed from test rows: MixedNB beside imputation", 4, "data.missing_data"),
+        Experiment(
+            "semi-supervised", "What unlabelled rows change, with few labels a class", 5, "data.semi_supervised"
+        ),
     ]
 }
