@@ -22,7 +22,7 @@ from .learners.paper import Paper
 from .learners.stochastic import Stochastic
 from .losses import LOSSES, Loss
 from .models.completion import any_missing
-from .models.rows import label_masses
+from .models.rows import label_masses, without_missing
 from .prediction import Prediction
 from .selection import Choice, Selection
 from .step_sizes import step_size_of
@@ -30,6 +30,7 @@ from .streaming import Streaming
 from .unlabelled import choose_weight, rows_of, weighted
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
+MAX_CIRCLES = 30  # incremental passes over rows with missing cells
 MAX_MULTIPLIERS = 2**28  # rows x outcomes up to which incremental is taken by itself (2 GiB)
 
 
@@ -116,15 +117,16 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
 
     def _informative(self, X, codes, weights, loss: Loss):
         """Leave out rows without an observed cell, which say nothing of p(y | x); under the likelihood their labels still count."""
-        if sparse.issparse(X):
+        if not any_missing(X):
             return X, codes, weights
-        empty = np.isnan(X).all(axis=1)
+        holes = without_missing(X)[1].sum(axis=1) if sparse.issparse(X) else np.isnan(X).sum(axis=1)
+        empty = np.asarray(holes).ravel() == X.shape[1]
         if empty.all() and X.shape[1]:
             raise ValueError("X has no observed cell: every value is missing (NaN)")
         keep = ~empty if loss.is_discriminative else ~empty | (codes >= 0)
         if keep.all():
             return X, codes, weights
-        return np.ascontiguousarray(X[keep]), codes[keep], weights[keep]
+        return X[keep], codes[keep], weights[keep]
 
     def _train(self, problem: Problem, plain: Problem, generator) -> tuple[Problem, Fit, Choice]:
         """The problem that was solved in the end, its fit, and the prior that was chosen."""
@@ -147,7 +149,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
             start = priors.interior(problem.model, statistics)
             problem = replace(problem, prior=prior)
             learner = self._learner(problem)
-            return run(learner, problem, start, generator, max_epochs=self.max_epochs, tol=self.tol)
+            return self._solve(learner, problem, start, generator)
 
         weight = self.unlabelled_weight
         if isinstance(weight, str):
@@ -200,11 +202,25 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         problem = replace(problem, prior=prior)
         warm = self._warm_multipliers(problem)
         start = self.moments_ if warm is not None else priors.interior(model, statistics)
-        fit = run(
-            learner, problem, start, generator,
-            max_epochs=self.max_epochs, tol=self.tol, multipliers=warm, report=self._reporter(),
-        )  # fmt: skip
-        return problem, fit, choice
+        return problem, self._solve(learner, problem, start, generator, warm), choice
+
+    def _solve(self, learner, problem: Problem, start, generator, warm=None) -> Fit:
+        """Passes of the learner; where missing cells keep the incremental one from settling, all rows at a time finish it.
+
+        With missing cells the blocks of an outcome have seen different rows, F is not convex and its dual is not what the incremental
+        search climbs: it comes near the optimum and then circles. Descent on all rows is monotone whatever is missing.
+        """
+        circles = isinstance(learner, Incremental) and problem.loss.is_discriminative and any_missing(problem.X)
+        epochs = min(self.max_epochs, MAX_CIRCLES) if circles else self.max_epochs
+        options = {"tol": self.tol, "report": self._reporter()}
+        fit = run(learner, problem, start, generator, max_epochs=epochs, multipliers=warm, **options)
+        if not circles or fit.converged or epochs == self.max_epochs:
+            return fit
+        last = run(Batch(), problem, fit.moments, generator, max_epochs=self.max_epochs - epochs, **options)
+        for name, values in last.history.items():
+            fit.history[name] += values
+        last.history, last.n_iter, last.multipliers = fit.history, fit.n_iter + last.n_iter, fit.multipliers
+        return last
 
     def _keep_likelihood(self, plain: Problem, choice: Choice) -> tuple[Problem, Fit, Choice]:
         plain = self._plain(plain)
@@ -384,6 +400,29 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
                     f"class_prior={self.class_prior!r} must be {len(self.classes_)} probabilities that add up to 1, "
                     f"in the order of the classes {self.classes_!r}"
                 )
+
+    def _check_loaded(self) -> None:
+        """After reading from a file: arrays of the model's own shapes, finite, with masses that are masses."""
+        if not hasattr(self, "moments_"):
+            return
+        model, moments = self._stored_model, self.moments_
+        name, d = type(self).__name__, getattr(self, "n_features_in_", None)
+        arrays = moments.arrays()
+        largest = max(int(np.size(array)) for array in arrays)
+        if model.n_features != d or not 0 < d <= largest or model.n_outcomes != len(self.classes_):
+            raise ValueError(
+                f"the file's {name} does not fit together: classes, columns and parameters differ in number"
+            )
+        empty = sparse.csr_matrix((0, d)) if model.family == "multinomial" else np.zeros((0, d))
+        template = model.statistics(empty, np.zeros(0, dtype=np.int64), np.zeros(0))
+        shapes = [np.shape(array) for array in template.arrays()]
+        if type(template) is not type(moments) or [np.shape(array) for array in arrays] != shapes:
+            raise ValueError(
+                f"the file's {name} has parameters of the wrong shape: {[np.shape(array) for array in arrays]}"
+            )
+        mass = np.asarray(moments.mass, dtype=float)
+        if not moments.is_finite() or (mass < 0).any() or not mass.sum() > 0:
+            raise ValueError(f"the file's {name} has parameters that are not finite or not positive")
 
     def _reporter(self):
         if not self.verbose:

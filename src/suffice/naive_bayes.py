@@ -126,7 +126,7 @@ class CountClassifier(GenerativeClassifier):
 
     def _check_rows(self, X, *, reset):
         values = X.data if sparse.issparse(X) else X
-        if values.size and np.nanmin(values) < 0:
+        if (values < 0).any():
             raise ValueError(
                 f"Negative values in data passed to {type(self).__name__}: the smallest is {np.nanmin(values)}; "
                 "it takes counts. Use GaussianNB for numbers of any sign"

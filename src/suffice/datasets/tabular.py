@@ -19,44 +19,13 @@ import numpy as np
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 ADULT = [
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "class",
-]
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race", "sex",
+    "capital-gain", "capital-loss", "hours-per-week", "native-country", "class",
+]  # fmt: skip
 HEPATITIS = [
-    "class",
-    "age",
-    "sex",
-    "steroid",
-    "antivirals",
-    "fatigue",
-    "malaise",
-    "anorexia",
-    "liver-big",
-    "liver-firm",
-    "spleen-palpable",
-    "spiders",
-    "ascites",
-    "varices",
-    "bilirubin",
-    "alk-phosphate",
-    "sgot",
-    "albumin",
-    "protime",
-    "histology",
-]
+    "class", "age", "sex", "steroid", "antivirals", "fatigue", "malaise", "anorexia", "liver-big", "liver-firm",
+    "spleen-palpable", "spiders", "ascites", "varices", "bilirubin", "alk-phosphate", "sgot", "albumin", "protime", "histology",
+]  # fmt: skip
 HEPATITIS_NUMBERS = {"age", "bilirubin", "alk-phosphate", "sgot", "albumin", "protime"}
 FILES = {
     "mushroom": ["mushroom/agaricus-lepiota.data"],

@@ -199,7 +199,7 @@ class GaussianTied(Model):
         spread = np.diag(
             floored_variance(np.diagonal(within), square - (statistics.first.sum(axis=0) / n) ** 2, square)
         )
-        share = statistics.mass / statistics.mass.sum()
+        share = statistics.weight / n
         return from_parameters(np.zeros(self.n_outcomes), amount * share, mean, spread)
 
     def pooled(self, statistics: Moments) -> Moments:
