@@ -38,6 +38,8 @@ def split_labels(y, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.n
         unlabelled = is_minus_one(array, classes)
     if not unlabelled.any():
         return array, unlabelled
+    if unlabelled.all() and classes is not None:  # a batch of a stream
+        return np.full(len(array), classes[0]), unlabelled
     if unlabelled.all():
         raise ValueError("y has no label in any row: at least one row of every class needs one")
     if array.dtype.kind in "OUS":

@@ -68,6 +68,8 @@ class Streaming:
         if not first and classes is not None and not np.array_equal(np.unique(classes), known):
             raise ValueError(f"classes={classes!r} is not the same as in the first call of partial_fit: {known!r}")
         _, codes = encoded(y, unlabelled, known)
+        if first and unlabelled.all():
+            raise ValueError("y has no label in the first batch of the stream: begin with labelled rows")
         if first:
             self.classes_ = known
             self._check_class_prior()
