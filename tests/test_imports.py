@@ -23,9 +23,11 @@ FLOORS = [
     {"evaluation", "datasets"},
     {"priors"},
     {"selection"},
+    {"guards", "labels", "unlabelled"},
+    {"prediction", "streaming"},
     {"classifier"},
     {"naive_bayes", "mixture", "topic", "sbn", "hmm"},
-    {"discriminant", "text"},  # discriminant takes the shared sections of the docstrings from naive_bayes
+    {"discriminant", "text", "mixed"},  # discriminant takes the shared sections of the docstrings from naive_bayes
     {"storage", "files", "figures"},
     {"trained"},
     {"experiments"},

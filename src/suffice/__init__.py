@@ -12,6 +12,7 @@ _HOMES = {
     "BernoulliNB": "naive_bayes",
     "CategoricalNB": "naive_bayes",
     "GaussianNB": "naive_bayes",
+    "MixedNB": "mixed",
     "MultinomialNB": "naive_bayes",
     "PoissonNB": "naive_bayes",
     "GaussianDiscriminant": "discriminant",

@@ -4,49 +4,38 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import wraps
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _check_sample_weight, validate_data
 from threadpoolctl import threadpool_limits
 
 from . import priors
+from .guards import all_or_nothing
+from .labels import class_weights, encoded, is_missing, split_labels
 from .learners.batch import Batch
 from .learners.driver import Fit, Problem, run
 from .learners.incremental import Incremental
 from .learners.paper import Paper
-from .learners.stochastic import Stochastic, stream_step
+from .learners.stochastic import Stochastic
 from .losses import LOSSES, Loss
-from .selection import Choice, Selection, shares
+from .models.completion import any_missing
+from .models.rows import label_masses, without_missing
+from .prediction import Prediction
+from .selection import Choice, Selection
 from .step_sizes import step_size_of
+from .streaming import Streaming
+from .unlabelled import choose_weight, rows_of, weighted
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
+MAX_CIRCLES = 30  # incremental passes over rows with missing cells
 MAX_MULTIPLIERS = 2**28  # rows x outcomes up to which incremental is taken by itself (2 GiB)
 
 
-def all_or_nothing(train):
-    """A call that fails leaves the estimator as it was: nothing of other data (classes, columns, units) stays behind."""
-
-    @wraps(train)
-    def guarded(self, *args, **kwargs):
-        before = dict(vars(self))
-        try:
-            return train(self, *args, **kwargs)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    return guarded
-
-
-class GenerativeClassifier(ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator):
     """Base of the classifiers: a joint distribution p(x, y), trained with one of three losses.
 
     Subclasses say how rows are checked (`_check_rows`), which model they are of (`_model`) and which attributes they show (`_expose`).
@@ -63,6 +52,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         tol=1e-3,
         average=True,
         class_prior=None,
+        class_weight=None,
+        unlabelled_weight="auto",
         random_state=None,
         verbose=0,
         warm_start=False,
@@ -75,6 +66,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.average = average
         self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.unlabelled_weight = unlabelled_weight
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
@@ -88,7 +81,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            NaN, None and pandas NA are missing cells.
         y : array-like of shape (n_samples,)
+            None or NaN is a row without a label; so is -1 where y is of whole numbers and has at least two other labels, none
+            of them negative.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the same as the row twice, under every loss.
 
@@ -97,37 +93,108 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         loss = self._check_parameters()
-        X, y = validate_data(self, X, y, **self._row_options())
-        codes = self._encode(y)
+        y, unlabelled = (y, None) if y is None else split_labels(y)
+        X, y = self._validated(X, y, reset=True)
+        self.classes_, codes = encoded(y, unlabelled)
+        self._check_class_prior()
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        counted = weights > 0  # a row of weight zero is as good as not there
-        if not counted.any():
+        used = np.flatnonzero(weights > 0)
+        if not (codes[used] >= 0).any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
-        X, codes, weights = (X, codes, weights) if counted.all() else (X[counted], codes[counted], weights[counted])
+        if len(used) < len(weights):  # a row of no weight is no row: not even its categories count
+            X, codes, weights = _safe_indexing(X, used), codes[used], weights[used]
         X = self._check_rows(X, reset=True)
+        weights = class_weights(self.class_weight, self.classes_, codes, weights)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        count = label_masses(codes, weights, len(self.classes_))
+        X, codes, weights = self._informative(X, codes, weights, loss)
         with threadpool_limits(1, "blas"):  # thousands of small products: threads would only wait for each other
             model = self._model(X, len(self.classes_), codes, weights)
             plain = Problem(model, X, codes, weights, loss, None)
             problem, fit, choice = self._train(replace(plain, X=self._scaled(X, model)), plain, generator)
         self._average, self._n_steps = None, 0
+        self.class_count_ = count
         self._keep(problem.model, fit, choice)
         return self
 
+    def _informative(self, X, codes, weights, loss: Loss):
+        """Leave out rows without an observed cell, which say nothing of p(y | x); under the likelihood their labels still count."""
+        if not any_missing(X):
+            return X, codes, weights
+        holes = without_missing(X)[1].sum(axis=1) if sparse.issparse(X) else np.isnan(X).sum(axis=1)
+        empty = np.asarray(holes).ravel() == X.shape[1]
+        if empty.all() and X.shape[1]:
+            raise ValueError("X has no observed cell: every value is missing (NaN)")
+        keep = ~empty if loss.is_discriminative else ~empty | (codes >= 0)
+        if keep.all():
+            return X, codes, weights
+        return X[keep], codes[keep], weights[keep]
+
     def _train(self, problem: Problem, plain: Problem, generator) -> tuple[Problem, Fit, Choice]:
         """The problem that was solved in the end, its fit, and the prior that was chosen."""
-        model, loss = problem.model, problem.loss
-        self._statistics = statistics = model.statistics(problem.X, problem.y, problem.weights)
-        self.class_count_ = statistics.mass
-        if not loss.is_discriminative or model.n_outcomes == 1 or self.algorithm == "paper":
-            return problem, *self._train_likelihood(problem, statistics, generator)
-        row = 1.0 if model.table_prior else mean_squared_row(problem.X, problem.weights)
+        self.unlabelled_weight_ = 0.0
+        self._refuse_unfit(problem)
+        labelled = np.flatnonzero(problem.y >= 0)
+        if len(labelled) == len(problem.y):
+            return self._train_labelled(problem, plain, generator)
+        solved, fit, choice = self._train_labelled(rows_of(problem, labelled), rows_of(plain, labelled), generator)
+        if self.unlabelled_weight == 0 or problem.model.n_outcomes == 1:
+            return solved, fit, choice
+        is_plain = choice.setting is None and self.prior == "auto"  # maximum likelihood was kept, in plain units
+        whole = problem
+        if is_plain and problem.loss.is_discriminative:  # in the units that `_plain` turned to
+            whole = replace(plain, X=self._scaled(plain.X, solved.model), model=solved.model)
+        if is_plain:
+            whole = replace(whole, loss=replace(problem.loss, name="nll"))
+
+        def fitted(problem: Problem) -> Fit:
+            statistics = problem.model.statistics(problem.X, problem.y, problem.weights)
+            prior = self._prior_of(problem, statistics, choice)
+            start = priors.interior(problem.model, statistics)
+            problem = replace(problem, prior=prior)
+            learner = self._learner(problem)
+            return self._solve(learner, problem, start, generator)
+
+        weight = self.unlabelled_weight
+        if isinstance(weight, str):
+            weight, reason = choose_weight(
+                whole, lambda problem: fitted(problem).moments, choice.temperature, generator
+            )
+            choice = replace(choice, reason=f"{choice.reason}; {reason}")
+        self.unlabelled_weight_ = float(weight)
+        if weight == 0:
+            return solved, fit, choice
+        whole = weighted(whole, self.unlabelled_weight_)
+        return whole, fitted(whole), choice
+
+    def _prior_of(self, problem: Problem, statistics, choice: Choice):
+        """The prior that training with rows without a label takes: as chosen or given; the plain one for the likelihood."""
+        model = problem.model
+        if not problem.loss.is_discriminative:
+            prior = self._given_prior(model, statistics, discriminative=False)
+            return (
+                prior if self.loss == "nll" else replace(prior, mass=np.full(model.n_outcomes, 1.0 / model.n_outcomes))
+            )
+        if choice.setting is None:
+            return self._given_prior(model, statistics, discriminative=True)
+        return self._setting_prior(problem)(model, statistics, choice.setting)
+
+    def _setting_prior(self, problem: Problem):
+        row = 1.0 if problem.model.table_prior else priors.mean_squared_row(problem.X, problem.weights)
 
         def prior_of(model, statistics, setting):
             if model.table_prior:
                 return priors.blended(model, statistics, setting)
             return priors.uniform(model, statistics, setting, row)
 
+        return prior_of
+
+    def _train_labelled(self, problem: Problem, plain: Problem, generator) -> tuple[Problem, Fit, Choice]:
+        model, loss = problem.model, problem.loss
+        self._statistics = statistics = model.statistics(problem.X, problem.y, problem.weights)
+        if not loss.is_discriminative or model.n_outcomes == 1 or self.algorithm == "paper":
+            return problem, *self._train_likelihood(problem, statistics, generator)
+        prior_of = self._setting_prior(problem)
         learner = self._learner(problem)
         choice = self._choose(problem, plain, learner, prior_of, generator)
         if self.prior != "auto":
@@ -140,11 +207,25 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         warm = self._warm_multipliers(problem)
         start = self.moments_ if warm is not None else priors.interior(model, statistics)
         warm = choice.multipliers if warm is None else warm
-        fit = run(
-            learner, problem, start, generator,
-            max_epochs=self.max_epochs, tol=self.tol, multipliers=warm, report=self._reporter(),
-        )  # fmt: skip
-        return problem, fit, choice
+        return problem, self._solve(learner, problem, start, generator, warm), choice
+
+    def _solve(self, learner, problem: Problem, start, generator, warm=None) -> Fit:
+        """Passes of the learner; where missing cells keep the incremental one from settling, all rows at a time finish it.
+
+        With missing cells the blocks of an outcome have seen different rows, F is not convex and its dual is not what the incremental
+        search climbs: it comes near the optimum and then circles. Descent on all rows is monotone whatever is missing.
+        """
+        circles = isinstance(learner, Incremental) and problem.loss.is_discriminative and any_missing(problem.X)
+        epochs = min(self.max_epochs, MAX_CIRCLES) if circles else self.max_epochs
+        options = {"tol": self.tol, "report": self._reporter()}
+        fit = run(learner, problem, start, generator, max_epochs=epochs, multipliers=warm, **options)
+        if not circles or fit.converged or epochs == self.max_epochs:
+            return fit
+        last = run(Batch(), problem, fit.moments, generator, max_epochs=self.max_epochs - epochs, **options)
+        for name, values in last.history.items():
+            fit.history[name] += values
+        last.history, last.n_iter, last.multipliers = fit.history, fit.n_iter + last.n_iter, fit.multipliers
+        return last
 
     def _keep_likelihood(self, plain: Problem, choice: Choice) -> tuple[Problem, Fit, Choice]:
         plain = self._plain(plain)
@@ -156,7 +237,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return plain, fit, choice
 
     def _train_likelihood(self, problem: Problem, statistics, generator) -> tuple[Fit, Choice]:
-        """Closed form where every row has a label; EM (or the paper's algorithm) else."""
+        """Closed form, unless missing cells are latent: then EM (or the paper's algorithm)."""
         model = problem.model
         choice = Choice(None, reason="the loss is the likelihood")
         prior = self._given_prior(model, statistics, discriminative=self.algorithm == "paper")
@@ -168,13 +249,20 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             )  # fmt: skip
             return fit, choice
         start = statistics + prior
-        if (problem.y >= 0).all():
+        if not model.is_latent(problem.X):
             fit = Fit(start, problem.measure(start) if model.in_domain(start) else None, converged=True, n_iter=1)
             fit.stopped = "closed form"
             record_history(fit)
             return fit, choice
-        learner = Incremental() if self.algorithm in ("auto", "incremental") else self._learner(problem)
-        fit = run(learner, problem, start, generator, max_epochs=self.max_epochs, tol=self.tol, report=self._reporter())
+        fit = run(
+            self._learner(problem),
+            problem,
+            start,
+            generator,
+            max_epochs=self.max_epochs,
+            tol=self.tol,
+            report=self._reporter(),
+        )
         return fit, choice
 
     def _choose(self, problem: Problem, plain: Problem, learner, prior_of, generator) -> Choice:
@@ -188,14 +276,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         if words:
             name = problem.loss.name
             return selection.choose(
-                priors.WORD_STRENGTHS[name],
-                priors.WORD_TILTS[name],
-                extend=3.0,
-                step=priors.WORD_TILTS[name][0],
-                patience=2,
-            )
+                priors.WORD_STRENGTHS[name], priors.WORD_TILTS[name],
+                extend=3.0, step=priors.WORD_TILTS[name][0], patience=2,
+            )  # fmt: skip
         n = min(float(problem.weights.sum()), 20_000.0)
-        return selection.choose(priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS, extend=3.0)
+        strengths, seconds = priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS
+        if problem.model.is_latent(problem.X):  # every pass completes every row: a coarser path
+            return replace(selection, max_epochs=5).choose(strengths[::2], seconds[1:2])
+        return selection.choose(strengths, seconds, extend=3.0)
 
     def _given_prior(self, model, statistics, *, discriminative: bool):
         """Pseudo-counts as asked for; the outcomes get them too under a discriminative loss, which needs them."""
@@ -211,6 +299,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def _learner(self, problem: Problem):
         name = self.algorithm
+        if name == "auto" and problem.model.is_latent(problem.X):
+            name = "stochastic" if problem.loss.is_discriminative else "batch"
         if name == "auto":
             small = len(problem.y) * problem.model.n_outcomes <= MAX_MULTIPLIERS
             name = "incremental" if small else "stochastic"
@@ -219,7 +309,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         step_size = step_size_of(self.step_size)
         if name == "batch":
             return Batch(step_size if isinstance(step_size, float) else None)
-        return Stochastic(step_size, average=self.average)
+        size = max(100, len(problem.y) // 10) if problem.model.is_latent(problem.X) else None
+        return Stochastic(step_size, size, average=self.average)
 
     def _warm_multipliers(self, problem: Problem):
         if not self.warm_start or not hasattr(self, "_multipliers"):
@@ -248,189 +339,34 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    @all_or_nothing
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from one batch of a stream.
-
-        Under `loss="nll"` the batches give what one `fit` on all of them gives. Under the other losses every call makes stochastic
-        steps from the model so far, towards a prior that is kept up to date with the statistics of all rows seen.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever occur; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
-        """
-        loss = self._check_parameters()
-        first = not hasattr(self, "_stored_model")
-        X, y = validate_data(self, X, y, reset=first, **self._row_options())
-        if first:
-            if classes is None:
-                raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
-            self.classes_ = np.unique(classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+    def _refuse_unfit(self, problem: Problem) -> None:
+        """Algorithms that cannot learn from these rows."""
+        latent = problem.model.is_latent(problem.X)
+        if self.algorithm == "incremental" and latent:
             raise ValueError(
-                f"classes={classes!r} is not the same as in the first call of partial_fit: {self.classes_!r}"
+                "algorithm='incremental' cannot complete the missing cells (NaN) of correlated columns: "
+                "use 'auto', 'stochastic' or 'batch'"
             )
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y has the labels {unknown!r}, which are not in classes={self.classes_!r}")
-        codes = np.searchsorted(self.classes_, y)
-        X = self._check_rows(X, reset=first)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
-        X = self._scaled(X, model)
-        with threadpool_limits(1, "blas"):
-            batch = model.statistics(X, codes, weights)
-            statistics = batch if first else self._statistics + batch
-            problem = Problem(model, X, codes, weights, loss, None)
-            fit, average, n_steps = self._stream(problem, statistics, first)
-        self._statistics, self.class_count_ = statistics, statistics.mass
-        self._average, self._n_steps = average, n_steps
-        self._keep(model, fit, Choice(None, reason="partial_fit does not choose a prior"))
-        return self
-
-    def _stream(self, problem: Problem, statistics, first: bool):
-        model = problem.model
-        if not problem.loss.is_discriminative:
-            moments = statistics + self._given_prior(model, statistics, discriminative=False)
-            return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
-        moments = (
-            priors.interior(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
-        )
-        seen = float(statistics.mass.sum())
-        if not model.table_prior:
-            prior = priors.uniform(
-                model, statistics, priors.Setting(0.03), mean_squared_row(problem.X, problem.weights)
-            )
-        elif self.prior == "auto":
-            prior = priors.blended(model, statistics, priors.Setting(3.0 * model.n_outcomes, 0.0))
-        else:
-            prior = self._given_prior(model, statistics, discriminative=True)
-        prior = prior * (float(problem.weights.sum()) / seen)
-        average = None if first else self._average
-        moments, average, n_steps, shortened = stream_step(
-            replace(problem, prior=prior), moments, average, 0 if first else self._n_steps, step_size_of(self.step_size)
-        )
-        shown = model.moments_of(average) if self.average else moments
-        fit = Fit(shown, None, converged=True, n_iter=1, stopped="one pass over the batch")
-        fit.history = {"shortened": [*([] if first else self.history_.get("shortened", [])), shortened]}
-        return fit, average, n_steps
-
-    # -- prediction ---------------------------------------------------------------------------------------------------
-
-    def predict_joint_log_proba(self, X):
-        """log p(x, y) for every row and class (without parts that no class depends on)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._row_options())
-        X = self._scaled(self._check_rows(X, reset=False), self._stored_model)
-        return self._joint(X)
-
-    def _joint(self, X) -> np.ndarray:
-        if not self._stored_model.in_domain(self.moments_):  # a class or category that never occurred, without a prior
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return self._stored_model.log_joint(self.moments_, X)
-        return self._stored_model.scores(self.moments_, X)
-
-    def predict_log_proba(self, X):
-        """log p(y | x). Where the loss does not calibrate itself, scores are first multiplied by `temperature_`, and the share
-        `background_` of the class frequencies is mixed in."""
-        joint = self.predict_joint_log_proba(X)
-        scores = self.temperature_ * joint
-        logs = scores - logsumexp(scores, axis=1, keepdims=True)
-        if self.background_:
-            logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))
-        return logs
-
-    def predict_proba(self, X):
-        """p(y | x)."""
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X, cost=None):
-        """The most probable class, or the one of least expected cost.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        cost : array-like of shape (n_classes, n_classes), default=None
-            cost[i, j] is what it costs to say class j where class i is true.
-        """
-        check_is_fitted(self)
-        if cost is None:
-            return self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)]
-        cost = np.asarray(cost, dtype=float)
-        K = len(self.classes_)
-        if cost.shape != (K, K) or not np.isfinite(cost).all():
+        if self.algorithm == "paper" and (latent or any_missing(problem.X) or (problem.y < 0).any()):
             raise ValueError(
-                f"cost has shape {cost.shape}; it must be a finite matrix of shape ({K}, {K}), true class by said class"
+                "algorithm='paper' takes neither missing cells (NaN) nor rows without a label: use 'auto' or 'stochastic'"
             )
-        return self.classes_[(self.predict_proba(X) @ cost).argmin(axis=1)]
-
-    def score_samples(self, X):
-        """log p(x): the log-density of every row."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._row_options())
-        X = self._scaled(self._check_rows(X, reset=False), self._stored_model)
-        return logsumexp(self._joint(X), axis=1) + self._stored_model.log_base_measure(X)
-
-    def sample(self, n_samples=1, y=None, random_state=None):
-        """Draw rows and labels from the model.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-        y : a label, or array-like of n_samples labels, default=None
-            Draw rows of this class; None draws the classes too.
-        random_state : int, RandomState instance or None, default=None
-            None takes the estimator's own.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-        y : ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        seed = check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)
-        generator = np.random.default_rng(seed)
-        if y is None:
-            share = self.moments_.mass / self.moments_.mass.sum()
-            outcomes = generator.choice(len(share), size=n_samples, p=share)
-        else:
-            labels = np.broadcast_to(np.asarray(y), (n_samples,))
-            outcomes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-            wrong = labels != self.classes_[outcomes]
-            if wrong.any():
-                raise ValueError(f"y={labels[wrong][0]!r} is not one of the classes {self.classes_!r}")
-        X = self._stored_model.sample(self.moments_, outcomes, generator)
-        return self._unscaled(X, self._stored_model), self.classes_[outcomes]
 
     # -- what subclasses fill in --------------------------------------------------------------------------------------
 
     def _row_options(self) -> dict:
-        return {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
+        return {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
 
-    def _check_rows(self, X, *, reset: bool):
-        return X
+    def _validated(self, X, y="no_validation", *, reset: bool):
+        """X (and y) as scikit-learn checks them; None and pandas NA become NaN."""
+        return validate_data(self, without_na(X), y, reset=reset, **self._row_options())
 
     def _model(self, X, n_outcomes: int, codes, weights):
         raise NotImplementedError
 
-    def _scaled(self, X, model):
-        """Rows in the units the model is fitted in."""
-        return X
-
     def _plain(self, problem: Problem, *, keep: bool = True) -> Problem:
         """The problem that maximum likelihood solves where training does not help; with `keep` the estimator turns to it."""
         return replace(problem, X=self._scaled(problem.X, problem.model))
-
-    def _unscaled(self, X, model):
-        return X
 
     def _expose(self, model, moments) -> None:
         raise NotImplementedError
@@ -455,12 +391,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"max_epochs={self.max_epochs!r} is not a positive whole number")
         if not isinstance(self.tol, (int, float, np.number)) or not self.tol >= 0:
             raise ValueError(f"tol={self.tol!r} is not a number >= 0")
+        weight = self.unlabelled_weight
+        number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+        if not (0 <= weight < np.inf if number else isinstance(weight, str) and weight == "auto"):
+            raise ValueError(f"unlabelled_weight={weight!r} is neither a number >= 0 nor 'auto'")
         step_size_of(self.step_size)
         return Loss(self.loss)
 
-    def _encode(self, y) -> np.ndarray:
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+    def _check_class_prior(self) -> None:
         if self.class_prior is not None:
             share = np.asarray(self.class_prior, dtype=float)
             if share.shape != self.classes_.shape or not (share >= 0).all() or not np.isclose(share.sum(), 1.0):
@@ -468,7 +406,29 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                     f"class_prior={self.class_prior!r} must be {len(self.classes_)} probabilities that add up to 1, "
                     f"in the order of the classes {self.classes_!r}"
                 )
-        return codes.astype(np.int64)
+
+    def _check_loaded(self) -> None:
+        """After reading from a file: arrays of the model's own shapes, finite, with masses that are masses."""
+        if not hasattr(self, "moments_"):
+            return
+        model, moments = self._stored_model, self.moments_
+        name, d = type(self).__name__, getattr(self, "n_features_in_", None)
+        arrays = moments.arrays()
+        largest = max(int(np.size(array)) for array in arrays)
+        if model.n_features != d or not 0 < d <= largest or model.n_outcomes != len(self.classes_):
+            raise ValueError(
+                f"the file's {name} does not fit together: classes, columns and parameters differ in number"
+            )
+        empty = sparse.csr_matrix((0, d)) if model.family == "multinomial" else np.zeros((0, d))
+        template = model.statistics(empty, np.zeros(0, dtype=np.int64), np.zeros(0))
+        shapes = [np.shape(array) for array in template.arrays()]
+        if type(template) is not type(moments) or [np.shape(array) for array in arrays] != shapes:
+            raise ValueError(
+                f"the file's {name} has parameters of the wrong shape: {[np.shape(array) for array in arrays]}"
+            )
+        mass = np.asarray(moments.mass, dtype=float)
+        if not moments.is_finite() or (mass < 0).any() or not mass.sum() > 0:
+            raise ValueError(f"the file's {name} has parameters that are not finite or not positive")
 
     def _reporter(self):
         if not self.verbose:
@@ -485,12 +445,21 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
 
-def mean_squared_row(X, weights: np.ndarray) -> float:
-    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X**2).sum(axis=1)
-    return max(float(weights @ squares) / float(weights.sum()), 1e-12)
+def without_na(X):
+    """X with NaN in the place of pandas NA and None in columns of objects."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        objects = [place for place, dtype in enumerate(X.dtypes) if dtype.kind == "O"]
+        if objects:
+            X = X.copy()
+            for place in objects:
+                X.isetitem(place, X.iloc[:, place].where(X.iloc[:, place].notna(), np.nan))
+    elif isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        X = np.where(np.vectorize(is_missing, otypes=[bool])(X), np.nan, X) if X.size else X
+    return X
 
 
 def record_history(fit: Fit) -> None:

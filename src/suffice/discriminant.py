@@ -42,11 +42,12 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     def __init__(
         self, covariance="tied", *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3,
-        average=True, class_prior=None, random_state=None, verbose=0, warm_start=False,
+        average=True, class_prior=None, class_weight=None, unlabelled_weight="auto", random_state=None, verbose=0, warm_start=False,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, random_state=random_state, verbose=verbose, warm_start=warm_start,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            random_state=random_state, verbose=verbose, warm_start=warm_start,
         )  # fmt: skip
         self.covariance = covariance
 

@@ -15,6 +15,7 @@ from sklearn.utils.extmath import row_norms
 
 from .classifier import GenerativeClassifier
 from .models.categorical import Bernoulli, Categorical
+from .models.completion import any_missing
 from .models.gaussian_diagonal import GaussianDiagonal, mean_and_variance
 from .models.multinomial import Multinomial
 from .models.poisson import Poisson, rates
@@ -42,6 +43,11 @@ PARAMETERS = """
         Average the natural parameters of stochastic learners.
     class_prior : array-like of shape (n_classes,), default=None
         Class probabilities to put in place of the learned ones.
+    class_weight : dict {label: weight}, "balanced" or None, default=None
+        Factors on the weights of the rows; "balanced" gives every class the same total weight.
+    unlabelled_weight : float or "auto", default="auto"
+        What a row without a label counts, through its marginal likelihood (1: as much as a row under "nll"). "auto" takes the best
+        of a few weights on held-out labelled rows, and 0 unless they gain by more than a standard error.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         Print a line a pass.
@@ -63,6 +69,8 @@ ATTRIBUTES = """
     temperature_, background_ : float
         Factor on the scores and share of the class frequencies in `predict_proba` (1 and 0 unless the loss does not calibrate
         itself).
+    unlabelled_weight_ : float
+        What rows without a label counted.
     choice_ : the prior that was chosen, or why maximum likelihood was kept.
 """
 
@@ -119,7 +127,7 @@ class CountClassifier(GenerativeClassifier):
 
     def _check_rows(self, X, *, reset):
         values = X.data if sparse.issparse(X) else X
-        if values.size and np.nanmin(values) < 0:
+        if (values < 0).any():
             raise ValueError(
                 f"Negative values in data passed to {type(self).__name__}: the smallest is {np.nanmin(values)}; "
                 "it takes counts. Use GaussianNB for numbers of any sign"
@@ -163,15 +171,22 @@ class MultinomialNB(CountClassifier):
 
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, row_norm="auto", random_state=None, verbose=0, warm_start=False,
+        class_prior=None, class_weight=None, unlabelled_weight="auto",
+        row_norm="auto", random_state=None, verbose=0, warm_start=False,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, random_state=random_state, verbose=verbose, warm_start=warm_start,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            random_state=random_state, verbose=verbose, warm_start=warm_start,
         )  # fmt: skip
         self.row_norm = row_norm
 
     def _check_rows(self, X, *, reset):
+        if any_missing(X):
+            raise ValueError(
+                "X has missing counts (NaN), and MultinomialNB takes none: the length of a row with missing words is unknown. "
+                "Use PoissonNB, whose columns are independent, or write 0 for words that do not occur"
+            )
         if reset:
             self.row_norm_, self.unit_ = self._row_norm(), 1.0
         return sparse.csr_matrix(super()._check_rows(X, reset=reset))
@@ -182,6 +197,11 @@ class MultinomialNB(CountClassifier):
         norms = row_norms(X)
         factors = np.where(norms > 0, self.row_norm_ / np.where(norms > 0, norms, 1.0), 0.0)
         return sparse.csr_matrix((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
 
     def _plain(self, problem, *, keep=True):
         """Rows as they are, in units of the smallest count (1 for counts), so that the units of X do not matter."""
@@ -247,11 +267,13 @@ class BernoulliNB(GenerativeClassifier):
 
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, binarize=0.0, random_state=None, verbose=0, warm_start=False,
+        class_prior=None, class_weight=None, unlabelled_weight="auto",
+        binarize=0.0, random_state=None, verbose=0, warm_start=False,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, random_state=random_state, verbose=verbose, warm_start=warm_start,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            random_state=random_state, verbose=verbose, warm_start=warm_start,
         )  # fmt: skip
         self.binarize = binarize
 
@@ -270,7 +292,7 @@ class BernoulliNB(GenerativeClassifier):
                     f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1"
                 )
             X = X.copy()
-            X.data = (X.data > self.binarize).astype(float)
+            X.data = np.where(np.isnan(X.data), np.nan, self.binarize < X.data)
             X.eliminate_zeros()
             return X
         return np.where(np.isnan(X), np.nan, self.binarize < X)
@@ -317,11 +339,13 @@ class CategoricalNB(GenerativeClassifier):
 
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, min_categories=None, random_state=None, verbose=0, warm_start=False,
+        class_prior=None, class_weight=None, unlabelled_weight="auto",
+        min_categories=None, random_state=None, verbose=0, warm_start=False,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, random_state=random_state, verbose=verbose, warm_start=warm_start,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            random_state=random_state, verbose=verbose, warm_start=warm_start,
         )  # fmt: skip
         self.min_categories = min_categories
 
@@ -375,6 +399,9 @@ class CategoricalNB(GenerativeClassifier):
         tags.input_tags.categorical = True
         return tags
 
+    def _unscaled_std(self, std):
+        return std
+
 
 @documented
 class PoissonNB(CountClassifier):
@@ -403,11 +430,13 @@ class PoissonNB(CountClassifier):
 
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, unit="auto", random_state=None, verbose=0, warm_start=False,
+        class_prior=None, class_weight=None, unlabelled_weight="auto",
+        unit="auto", random_state=None, verbose=0, warm_start=False,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, random_state=random_state, verbose=verbose, warm_start=warm_start,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            random_state=random_state, verbose=verbose, warm_start=warm_start,
         )  # fmt: skip
         self.unit = unit
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from .models.base import Model
 
@@ -53,6 +54,11 @@ def uniform(model: Model, statistics, setting: Setting, squared_row: float):
         logs = np.log(statistics.count + 1.0) - np.log(statistics.count.sum(axis=0) + len(count))
         count *= np.exp(setting.second * (logs - logs.mean(axis=1, keepdims=True)))
     return type(statistics)(np.full(model.n_outcomes, FLAT_OUTCOMES), count)
+
+
+def mean_squared_row(X, weights: np.ndarray) -> float:
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X**2).sum(axis=1)
+    return max(float(weights @ squares) / float(weights.sum()), 1e-12)
 
 
 def search(

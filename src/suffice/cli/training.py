@@ -26,7 +26,7 @@ MODELS = {
     "bernoulli-nb": ("suffice.naive_bayes:BernoulliNB", {NUMERIC}),
     "poisson-nb": ("suffice.naive_bayes:PoissonNB", {NUMERIC}),
     "categorical-nb": ("suffice.naive_bayes:CategoricalNB", {CATEGORICAL}),
-    "mixed-nb": ("suffice.naive_bayes:MixedNB", {NUMERIC, CATEGORICAL}),
+    "mixed-nb": ("suffice.mixed:MixedNB", {NUMERIC, CATEGORICAL}),
     "discriminant": ("suffice.discriminant:GaussianDiscriminant", {NUMERIC}),
 }
 CHOICES = ["naive-bayes", *MODELS]

@@ -44,11 +44,10 @@ class Stochastic:
         if self._steps_by_row(problem):
             rate = self.step_size if isinstance(self.step_size, float) else 1.0
             return State(problem.prior, generator, problem.measure(problem.prior), rate)
-        candidates = [
-            start,
-            problem.prior,
-            start * (1.0 / float(start.mass.sum())) + problem.prior * (1.0 / float(problem.prior.mass.sum())),
-        ]
+        candidates = [start]
+        if problem.loss.is_discriminative:
+            share = 1.0 / float(problem.prior.mass.sum())
+            candidates += [problem.prior, start * (1.0 / float(start.mass.sum())) + problem.prior * share]
         start, measure = self._best(
             problem, [problem.model.moments_of(problem.model.natural_of(c)) for c in candidates]
         )
@@ -148,7 +147,7 @@ class Stochastic:
         )
 
 
-def batch_step(problem: Problem, moments, batch: np.ndarray, rate: float) -> tuple[Any, int]:
+def batch_step(problem: Problem, moments, batch: np.ndarray | slice, rate: float) -> tuple[Any, int]:
     """One step on the rows `batch`, as an estimate of the step on all rows."""
     model, X, y, weights = problem.model, problem.X[batch], problem.y[batch], problem.weights[batch]
     whole, part = float(problem.weights.sum()), float(weights.sum())
@@ -156,7 +155,11 @@ def batch_step(problem: Problem, moments, batch: np.ndarray, rate: float) -> tup
         return moments, 0
     if problem.loss.is_discriminative or (y < 0).any():
         responsibilities = weights[:, None] * problem.loss.weights(model.scores(moments, X), y)
-        statistics = model.expected_statistics(X, responsibilities)
+        statistics = model.completed_statistics(X, responsibilities, moments)
+    elif model.is_latent(X):
+        labels = np.zeros((len(y), model.n_outcomes))
+        labels[np.arange(len(y)), y] = weights
+        statistics = model.completed_statistics(X, labels, moments)
     else:
         statistics = model.statistics(X, y, weights)
     pull = problem.loss.pull(y, weights) * whole / part
@@ -167,27 +170,29 @@ def batch_step(problem: Problem, moments, batch: np.ndarray, rate: float) -> tup
     return model.move(moments, (1.0 / whole) * direction, rate)
 
 
-def stream_step(problem: Problem, moments, average, n_steps: int, step_size: StepSize | float | None):
-    """One pass over a batch of a stream: mini-batches, falling rates, averaged natural parameters.
+MIN_STREAM, MAX_STREAM = 20, 2048  # rows of a mini-batch of a stream: a fiftieth of the rows seen so far, within these
+
+
+def stream_step(
+    problem: Problem, moments, average, n_steps: int, step_size: StepSize | float | None, n_seen: float = 0.0
+):
+    """One pass over a batch of a stream: mini-batches that grow with the rows seen, falling rates, averaged natural parameters.
 
     Returns (moments, average, n_steps, n_shortened). The average forgets its beginning: step t enters with the weight 4 / (t + 4).
     """
     n, K = len(problem.y), problem.model.n_outcomes
-    size = min(n, max(20, 2 * K))
-    starts = range(0, n, size)
     factor = step_size if isinstance(step_size, float) else 1.0
-    rates = (
-        step_size.rates(n_steps, len(starts))
-        if is_schedule(step_size)
-        else np.minimum(
-            1.0, 0.02 * size / K * factor * (1.0 + np.arange(n_steps, n_steps + len(starts)) / 100.0) ** -0.6
-        )
-    )
-    n_shortened = 0
-    for first, rate in zip(starts, rates, strict=True):
-        moments, shortened = batch_step(problem, moments, np.arange(first, min(first + size, n)), float(rate))
+    n_shortened, first = 0, 0
+    while first < n:
+        size = min(n - first, int(np.clip((n_seen + first) / 50, max(MIN_STREAM, 2 * K), max(MAX_STREAM, 20 * K))))
+        if is_schedule(step_size):
+            rate = float(step_size.rates(n_steps, 1)[0])
+        else:
+            rate = min(1.0, 0.02 * size / K * factor * (1.0 + n_steps / 100.0) ** -0.6)
+        moments, shortened = batch_step(problem, moments, slice(first, first + size), rate)
         n_shortened += shortened
         natural = problem.model.natural_of(moments)
         average = natural if average is None else average + (4.0 / (n_steps + 4.0)) * (natural - average)
         n_steps += 1
+        first += size
     return moments, average, n_steps, n_shortened

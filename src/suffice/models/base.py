@@ -51,6 +51,14 @@ class Model(ABC):
     def expected_statistics(self, X, responsibilities: np.ndarray) -> Any:
         """sum_ik responsibilities_ik s(x_i, k), signed weights allowed; missing cells add to no block."""
 
+    def is_latent(self, X) -> bool:
+        """Whether X has missing cells whose statistics depend on the parameters (columns that are not independent)."""
+        return False
+
+    def completed_statistics(self, X, responsibilities: np.ndarray, moments) -> Any:
+        """`expected_statistics` where the missing cells take their expectations under `moments`."""
+        return self.expected_statistics(X, responsibilities)
+
     # -- the two coordinate systems -----------------------------------------------------------------------------------
 
     @abstractmethod
@@ -177,6 +185,24 @@ class Model(ABC):
 
     @abstractmethod
     def sample(self, moments, outcomes: np.ndarray, generator: np.random.Generator) -> np.ndarray: ...
+
+    # -- missing cells ------------------------------------------------------------------------------------------------
+
+    def cell_moments(self, moments) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of every column given the outcome (independent columns of numbers)."""
+        raise NotImplementedError
+
+    def imputed(self, moments, X: np.ndarray, responsibilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """X with missing cells at their expectation (categories: their mode), and the standard deviations of all cells."""
+        mean, variance = self.cell_moments(moments)
+        centre = responsibilities @ mean
+        spread = responsibilities @ (variance + mean**2) - centre**2
+        missing = np.isnan(X)
+        return np.where(missing, centre, X), np.sqrt(np.where(missing, np.maximum(spread, 0.0), 0.0))
+
+    def drawn(self, moments, X: np.ndarray, outcomes: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """X with missing cells drawn given the outcomes and the observed cells."""
+        return np.where(np.isnan(X), self.sample(moments, outcomes, generator), X)
 
 
 def log_masses(moments: Record) -> np.ndarray:

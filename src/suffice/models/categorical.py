@@ -20,7 +20,7 @@ from scipy import sparse
 
 from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass
 from .records import Record
-from .rows import dense, label_masses
+from .rows import dense, label_masses, without_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Categorical(Model):
 
     @cached_property
     def offset(self) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(self.n_categories)[:-1]]).astype(np.int64)
+        return np.concatenate([[0], np.cumsum(self.n_categories)])[:-1].astype(np.int64)
 
     @cached_property
     def column_of(self) -> np.ndarray:
@@ -141,6 +141,18 @@ class Categorical(Model):
     def moments_of_state(self, state: tuple) -> Moments:
         return Moments(state[0].copy(), state[2].copy(), state[3].copy())
 
+    def imputed(self, moments: Moments, X, responsibilities):
+        """Modes; their standard deviation is that of the event that the cell is its mode, sqrt(p (1 - p))."""
+        probabilities = self.probabilities(moments)
+        filled, spread = X.copy(), np.zeros(X.shape)
+        for j, (start, size) in enumerate(zip(self.offset, self.n_categories, strict=True)):
+            rows = np.flatnonzero(np.isnan(X[:, j]))
+            shares = responsibilities[rows] @ probabilities[start : start + size].T
+            filled[rows, j] = shares.argmax(axis=1)
+            top = shares.max(axis=1)
+            spread[rows, j] = np.sqrt(np.maximum(top * (1 - top), 0.0))
+        return filled, spread
+
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         probabilities = self.probabilities(moments)
         X = np.empty((len(outcomes), self.n_features))
@@ -162,8 +174,10 @@ class Bernoulli(Categorical):
         if isinstance(X, np.ndarray):
             return super().expected_statistics(X, responsibilities)
         mass = responsibilities.sum(axis=0)
-        on = np.asarray(X.T @ responsibilities)
-        count = np.stack([mass - on, on], axis=1).reshape(2 * self.n_features, self.n_outcomes)
+        seen, missing = without_missing(X)
+        on = np.asarray(seen.T @ responsibilities)
+        off = mass - np.asarray(missing.T @ responsibilities) - on
+        count = np.stack([off, on], axis=1).reshape(2 * self.n_features, self.n_outcomes)
         return Moments(mass, count, self.block_sums(count))
 
     def statistics(self, X, y, weights) -> Moments:

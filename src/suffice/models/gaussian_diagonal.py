@@ -196,6 +196,10 @@ class GaussianDiagonal(Model):
         mass, _, weight, mean, variance, _, _ = state
         return from_parameters(mass.copy(), weight.copy(), mean - self.location, variance)
 
+    def cell_moments(self, moments: Moments):
+        mean, variance = mean_and_variance(moments)
+        return mean + self.location, variance
+
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         mean, variance = mean_and_variance(moments)
         noise = generator.standard_normal((len(outcomes), self.n_features))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass, room_below
+from .completion import any_missing, available_cells, completed_by_em, completed_sums, drawn, imputed, log_densities
 from .gaussian_diagonal import LOG_2PI, floored_variance
 from .records import Record
 from .rows import chunks, column_means, dense, label_masses
@@ -80,7 +81,16 @@ class GaussianFull(Model):
     def for_data(cls, X, n_outcomes: int) -> GaussianFull:
         return cls(n_outcomes, X.shape[1], column_means(X))
 
+    def is_latent(self, X) -> bool:
+        return any_missing(X)
+
     def statistics(self, X, y, weights) -> Moments:
+        """Where cells are missing: their expectations under the maximum-likelihood estimate itself, found by EM."""
+        if self.is_latent(X):
+            mean, variance = available_cells(self, X, y, weights)
+            weight = np.ones(self.n_outcomes)
+            start = from_parameters(weight, weight, mean, np.array([np.diag(part) for part in variance]))
+            return completed_by_em(self, X, y, weights, start, mean_and_covariance)
         mass = label_masses(y, weights, self.n_outcomes)
         return Moments(mass, mass.copy(), *grams(X, y, weights, self.location, self.n_outcomes))
 
@@ -94,6 +104,12 @@ class GaussianFull(Model):
             for k in np.flatnonzero(np.abs(r).max(axis=0) > 0):
                 second[k] += (r[:, k, None] * z).T @ z
         return Moments(mass, mass.copy(), first, second)
+
+    def completed_statistics(self, X, responsibilities, moments) -> Moments:
+        if not self.is_latent(X):
+            return self.expected_statistics(X, responsibilities)
+        sums = completed_sums(dense(X) - self.location, responsibilities, *mean_and_covariance(moments))
+        return Moments(responsibilities.sum(axis=0), *sums)
 
     def natural_of(self, moments: Moments) -> Natural:
         mean, covariance = mean_and_covariance(moments)
@@ -122,12 +138,26 @@ class GaussianFull(Model):
 
     def log_joint(self, moments: Moments, X) -> np.ndarray:
         mean, covariance = mean_and_covariance(moments)
+        if self.is_latent(X):
+            return log_masses(moments) + log_densities(dense(X) - self.location, mean, covariance)
         result = np.empty((X.shape[0], self.n_outcomes))
         for k in range(self.n_outcomes):
             z = dense(X) - self.location - mean[k]
             distance = (z * np.linalg.solve(covariance[k], z.T).T).sum(axis=1)
             result[:, k] = -0.5 * (distance + log_determinant(covariance[k]) + self.n_features * LOG_2PI)
         return log_masses(moments) + result
+
+    def scores(self, moments: Moments, X, state=None, which=None) -> np.ndarray:
+        X = X if which is None else X[which]
+        return self.log_joint(moments, X) if self.is_latent(X) else super().scores(moments, X, state)
+
+    def imputed(self, moments: Moments, X, responsibilities):
+        filled, variance = imputed(X - self.location, responsibilities, *mean_and_covariance(moments))
+        return np.where(np.isnan(X), filled + self.location, X), np.sqrt(np.maximum(variance, 0.0))
+
+    def drawn(self, moments: Moments, X, outcomes, generator) -> np.ndarray:
+        filled = drawn(X - self.location, outcomes, *mean_and_covariance(moments), generator)
+        return np.where(np.isnan(X), filled + self.location, X)
 
     def log_base_measure(self, X) -> float:
         return 0.0

@@ -17,6 +17,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .base import KEEP, Model, expected_log_mass, log_masses, room_below
+from .completion import (
+    any_missing,
+    available_cells,
+    completed_by_em,
+    completed_sums,
+    drawn,
+    imputed,
+    log_densities,
+)
 from .gaussian_diagonal import LOG_2PI, floored_variance
 from .gaussian_full import log_determinant
 from .records import Record
@@ -59,7 +68,16 @@ class GaussianTied(Model):
     def for_data(cls, X, n_outcomes: int) -> GaussianTied:
         return cls(n_outcomes, X.shape[1], column_means(X))
 
+    def is_latent(self, X) -> bool:
+        return any_missing(X)
+
     def statistics(self, X, y, weights) -> Moments:
+        """Where cells are missing: their expectations under the maximum-likelihood estimate itself, found by EM."""
+        if self.is_latent(X):
+            mean, variance = available_cells(self, X, y, weights)
+            weight = np.ones(self.n_outcomes)
+            start = from_parameters(weight, weight, mean, np.diag(variance.mean(axis=0)))
+            return completed_by_em(self, X, y, weights, start, mean_and_covariance)
         mass = label_masses(y, weights, self.n_outcomes)
         labels = np.zeros((len(y), self.n_outcomes))
         labelled = np.flatnonzero(y >= 0)
@@ -69,6 +87,18 @@ class GaussianTied(Model):
     def expected_statistics(self, X, responsibilities) -> Moments:
         mass = responsibilities.sum(axis=0)
         return Moments(mass, mass.copy(), *self._sums(X, responsibilities))
+
+    def completed_statistics(self, X, responsibilities, moments) -> Moments:
+        if not self.is_latent(X):
+            return self.expected_statistics(X, responsibilities)
+        weight, first, second = completed_sums(
+            dense(X) - self.location, responsibilities, *self._for_each_outcome(moments)
+        )
+        return Moments(responsibilities.sum(axis=0), weight, first, second.sum(axis=0))
+
+    def _for_each_outcome(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+        mean, covariance = mean_and_covariance(moments)
+        return mean, np.broadcast_to(covariance, (self.n_outcomes, *covariance.shape))
 
     def _sums(self, X, responsibilities) -> tuple[np.ndarray, np.ndarray]:
         first = np.zeros((self.n_outcomes, self.n_features))
@@ -104,12 +134,26 @@ class GaussianTied(Model):
         return expected_log_mass(statistics, moments) - 0.5 * float(logs + distance)
 
     def log_joint(self, moments: Moments, X) -> np.ndarray:
+        if self.is_latent(X):
+            return log_masses(moments) + log_densities(dense(X) - self.location, *self._for_each_outcome(moments))
         mean, covariance = mean_and_covariance(moments)
         distances = np.empty((X.shape[0], self.n_outcomes))
         for k in range(self.n_outcomes):
             z = dense(X) - self.location - mean[k]
             distances[:, k] = (z * np.linalg.solve(covariance, z.T).T).sum(axis=1)
         return log_masses(moments) - 0.5 * (distances + log_determinant(covariance) + self.n_features * LOG_2PI)
+
+    def scores(self, moments: Moments, X, state=None, which=None) -> np.ndarray:
+        X = X if which is None else X[which]
+        return self.log_joint(moments, X) if self.is_latent(X) else super().scores(moments, X, state)
+
+    def imputed(self, moments: Moments, X, responsibilities):
+        filled, variance = imputed(X - self.location, responsibilities, *self._for_each_outcome(moments))
+        return np.where(np.isnan(X), filled + self.location, X), np.sqrt(np.maximum(variance, 0.0))
+
+    def drawn(self, moments: Moments, X, outcomes, generator) -> np.ndarray:
+        filled = drawn(X - self.location, outcomes, *self._for_each_outcome(moments), generator)
+        return np.where(np.isnan(X), filled + self.location, X)
 
     def log_base_measure(self, X) -> float:
         return 0.0
@@ -156,7 +200,7 @@ class GaussianTied(Model):
         spread = np.diag(
             floored_variance(np.diagonal(within), square - (statistics.first.sum(axis=0) / n) ** 2, square)
         )
-        share = statistics.mass / statistics.mass.sum()
+        share = statistics.weight / n
         return from_parameters(np.zeros(self.n_outcomes), amount * share, mean, spread)
 
     def pooled(self, statistics: Moments) -> Moments:

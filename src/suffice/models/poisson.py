@@ -17,7 +17,7 @@ from scipy.special import gammaln
 
 from .base import Model, expected_log_mass, log_masses, moved_mass, room_below
 from .records import Record
-from .rows import chunks, dense, label_masses
+from .rows import chunks, dense, label_masses, without_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,9 @@ class Poisson(Model):
 
     def _sums(self, X, responsibilities) -> tuple[np.ndarray, np.ndarray]:
         if not isinstance(X, np.ndarray):
-            mass = responsibilities.sum(axis=0)
-            return np.repeat(mass[:, None], self.n_features, axis=1), np.asarray((X.T @ responsibilities).T)
+            seen, missing = without_missing(X)
+            weight = responsibilities.sum(axis=0)[:, None] - np.asarray((missing.T @ responsibilities).T)
+            return weight, np.asarray((seen.T @ responsibilities).T)
         weight = np.zeros((self.n_outcomes, self.n_features))
         count = np.zeros_like(weight)
         for rows in chunks(X):
@@ -91,7 +92,7 @@ class Poisson(Model):
 
     def log_base_measure(self, X) -> np.ndarray:
         if not isinstance(X, np.ndarray):
-            X = X.copy()
+            X = without_missing(X)[0]
             X.data = gammaln(X.data + 1)
             return -np.asarray(X.sum(axis=1)).ravel()
         return -np.nansum(gammaln(X + 1), axis=1)
@@ -134,6 +135,9 @@ class Poisson(Model):
 
     def moments_of_state(self, state: tuple) -> Moments:
         return Moments(state[0].copy(), state[2].copy(), state[3].copy())
+
+    def cell_moments(self, moments: Moments):
+        return rates(moments), rates(moments)
 
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         return generator.poisson(rates(moments)[outcomes]).astype(float)

@@ -17,6 +17,16 @@ def dense(X) -> np.ndarray:
     return X if isinstance(X, np.ndarray) else X.toarray()
 
 
+def without_missing(X):
+    """A sparse X with its stored NaN taken out, and a sparse matrix of ones where they were."""
+    missing = X.copy()
+    missing.data = np.isnan(X.data).astype(float)
+    seen = X.copy()
+    seen.data = np.where(np.isnan(X.data), 0.0, X.data)
+    missing.eliminate_zeros()
+    return seen, missing
+
+
 def column_means(X) -> np.ndarray:
     """Means of the observed cells; 0 in a column that has none."""
     totals, counts = np.zeros(X.shape[1]), np.zeros(X.shape[1])

@@ -1,0 +1,104 @@
+"""Labels of training rows: which rows have none, which class each belongs to, and what the classes weigh."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+MISSING_TYPES = ("NAType", "NaTType")
+
+
+def is_missing(value) -> bool:
+    """None, NaN, pandas NA or NaT."""
+    if value is None or type(value).__name__ in MISSING_TYPES:
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def split_labels(y, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The labels, and which rows have none (those hold some label of another row).
+
+    A row has no label where y is None, NaN or pandas NA; or -1, if y is of whole numbers with at least two other labels, none of
+    them negative (and -1 is not one of the given classes).
+    """
+    array = np.asarray(y)
+    if array.ndim != 1 or array.dtype.kind not in "fiOUS":
+        return array, np.zeros(array.shape[:1], dtype=bool)
+    if array.dtype.kind == "f":
+        unlabelled = np.isnan(array)
+    elif array.dtype.kind == "O":
+        unlabelled = np.fromiter(map(is_missing, array), bool, len(array))
+    elif array.dtype.kind in "US":  # a list of texts and NaN: NumPy would make the text "nan" of it
+        unlabelled = (
+            np.zeros(len(array), bool) if hasattr(y, "dtype") else np.fromiter(map(is_missing, y), bool, len(array))
+        )
+    else:
+        unlabelled = is_minus_one(array, classes)
+    if not unlabelled.any():
+        return array, unlabelled
+    if unlabelled.all() and classes is not None:  # a batch of a stream
+        return np.full(len(array), classes[0]), unlabelled
+    if unlabelled.all():
+        raise ValueError("y has no label in any row: at least one row of every class needs one")
+    if array.dtype.kind in "OUS":
+        array = np.array([value for value, without in zip(y, unlabelled, strict=True) if not without])
+        filled = np.empty(len(unlabelled), dtype=array.dtype)
+        filled[~unlabelled] = array
+        array = filled
+    array = array.copy()
+    array[unlabelled] = array[~unlabelled][0]
+    return array, unlabelled
+
+
+def is_minus_one(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+    """Where -1 stands for "no label" (as in sklearn.semi_supervised)."""
+    minus = y == -1
+    if not minus.any():
+        return minus
+    others = np.unique(y[~minus]) if classes is None else np.asarray(classes)
+    if len(others) < 2 or -1 in others or not (others >= 0).all():
+        return np.zeros(len(y), dtype=bool)
+    warnings.warn(
+        f"y is -1 in {int(minus.sum())} rows, which are taken as rows without a label. Give None or NaN to say so, or "
+        "labels as text if -1 is a class",
+        stacklevel=5,
+    )
+    return minus
+
+
+def encoded(y: np.ndarray, unlabelled: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Classes in order, and the code of every row (-1 without a label)."""
+    if classes is None:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+    else:
+        unknown = np.setdiff1d(y, classes)
+        if len(unknown):
+            raise ValueError(f"y has the labels {unknown!r}, which are not in classes={classes!r}")
+        codes = np.searchsorted(classes, y)
+    return classes, np.where(unlabelled, -1, codes).astype(np.int64)
+
+
+def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weights of the rows times those of their classes; rows without a label keep theirs."""
+    if class_weight is None:
+        return weights
+    labelled = codes >= 0
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight={class_weight!r} is neither None, 'balanced' nor a dict {{label: weight}}")
+        count = np.bincount(codes[labelled], weights[labelled], minlength=len(classes))
+        factor = count.sum() / (len(classes) * np.where(count > 0, count, 1.0))
+    elif isinstance(class_weight, dict):
+        names = classes.tolist()
+        unknown = [label for label in class_weight if label not in names]
+        if unknown:
+            raise ValueError(f"class_weight has the label {unknown[0]!r}, which is not one of the classes {classes!r}")
+        factor = np.array([float(class_weight.get(label, 1.0)) for label in names])
+        if not (np.isfinite(factor).all() and (factor >= 0).all() and (factor > 0).any()):
+            raise ValueError(f"class_weight={class_weight!r} must hold finite weights >= 0, one of them positive")
+    else:
+        raise ValueError(f"class_weight={class_weight!r} is neither None, 'balanced' nor a dict {{label: weight}}")
+    return weights * np.where(labelled, factor[codes], 1.0)

@@ -1,0 +1,148 @@
+"""Learning from a stream of batches: `partial_fit`. Shared by all classifiers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.utils.validation import _check_sample_weight
+from threadpoolctl import threadpool_limits
+
+from . import priors
+from .guards import all_or_nothing
+from .labels import class_weights, encoded, split_labels
+from .learners.driver import Fit, Problem
+from .learners.stochastic import stream_step
+from .selection import Choice
+from .step_sizes import step_size_of
+
+UNLABELLED = 0.1  # weight of a row without a label in a stream, under a discriminative loss
+
+
+class Streaming:
+    """A mixin of GenerativeClassifier."""
+
+    classes_: np.ndarray
+    moments_: Any
+    history_: dict
+    step_size: Any
+    average: bool
+    prior: Any
+    class_weight: Any
+    unlabelled_weight: Any
+    _stored_model: Any
+    _statistics: Any
+    _given_prior: Any
+
+    @all_or_nothing
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from one batch of a stream.
+
+        Under `loss="nll"` the batches give what one `fit` on all of them gives (where cells or labels are missing: one pass of EM,
+        each batch completed by the model so far). Under the other losses every call makes stochastic steps from the model so far,
+        towards a prior that is kept up to date with the statistics of all rows seen.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            None or NaN, or -1 if it is not one of the classes: no label.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever occur; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        loss = self._check_parameters()
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once: give weights {label: weight} for a stream"
+            )
+        first = not hasattr(self, "_stored_model")
+        known = self.classes_ if not first else None if classes is None else np.unique(classes)
+        y, unlabelled = split_labels(y, known)
+        X, y = self._validated(X, y, reset=first)
+        if known is None:
+            raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
+        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
+            raise ValueError(f"classes={classes!r} is not the same as in the first call of partial_fit: {known!r}")
+        _, codes = encoded(y, unlabelled, known)
+        if first and unlabelled.all():
+            raise ValueError("y has no label in the first batch of the stream: begin with labelled rows")
+        if first:
+            self.classes_ = known
+            self._check_class_prior()
+        X = self._check_rows(X, reset=first)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = class_weights(self.class_weight, self.classes_, codes, weights)
+        weights = np.where(unlabelled, self._stream_weight(loss) * weights, weights)
+        model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
+        X = self._scaled(X, model)
+        with threadpool_limits(1, "blas"):
+            problem = Problem(model, X, codes, weights, loss, None)
+            batch = self._batch_statistics(problem, first)
+            statistics = batch if first else self._statistics + batch
+            fit, average, n_steps = self._stream(problem, statistics, first)
+        self._statistics, self.class_count_ = statistics, statistics.mass
+        self._average, self._n_steps = average, n_steps
+        self.unlabelled_weight_ = self._stream_weight(loss)
+        self._keep(model, fit, Choice(None, reason="partial_fit does not choose a prior"))
+        return self
+
+    def _stream_weight(self, loss) -> float:
+        """Nothing can be held out of a stream: "auto" is 1 under the likelihood, a tenth under the other losses."""
+        if isinstance(self.unlabelled_weight, str):
+            return UNLABELLED if loss.is_discriminative else 1.0
+        return float(self.unlabelled_weight)
+
+    def _batch_statistics(self, problem: Problem, first: bool):
+        """Of the labelled rows; under the likelihood with the rest of the batch completed by the model so far."""
+        model, codes = problem.model, problem.y
+        unlabelled = codes < 0
+        complete = not unlabelled.any() and (first or not model.is_latent(problem.X))
+        if complete or (problem.loss.is_discriminative and (first or not model.is_latent(problem.X))):
+            return model.statistics(problem.X, codes, problem.weights)
+        if first:
+            labelled = model.statistics(problem.X, codes, problem.weights)
+            moments = priors.interior(model, labelled)
+        else:
+            moments = self.moments_
+        shares = np.zeros((len(codes), model.n_outcomes))
+        if unlabelled.any() and not problem.loss.is_discriminative:
+            joint = model.scores(moments, problem.X[unlabelled])
+            shares[unlabelled] = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        shares[~unlabelled, codes[~unlabelled]] = 1.0
+        return model.completed_statistics(problem.X, problem.weights[:, None] * shares, moments)
+
+    def _stream(self, problem: Problem, statistics, first: bool):
+        model = problem.model
+        if not problem.loss.is_discriminative:
+            moments = statistics + self._given_prior(model, statistics, discriminative=False)
+            return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
+        moments = (
+            priors.interior(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
+        )
+        seen = max(float(statistics.mass.sum()), 1e-300)
+        if not model.table_prior:
+            prior = priors.uniform(
+                model, statistics, priors.Setting(0.03), priors.mean_squared_row(problem.X, problem.weights)
+            )
+        elif self.prior == "auto":
+            prior = priors.blended(model, statistics, priors.Setting(3.0 * model.n_outcomes, 0.0))
+        else:
+            prior = self._given_prior(model, statistics, discriminative=True)
+        here = float(problem.weights.sum())
+        prior = prior * (here / seen)
+        average = None if first else self._average
+        moments, average, n_steps, shortened = stream_step(
+            replace(problem, prior=prior), moments, average, 0 if first else self._n_steps,
+            step_size_of(self.step_size), max(seen - here, 0.0),
+        )  # fmt: skip
+        shown = model.moments_of(average) if self.average else moments
+        fit = Fit(shown, None, converged=True, n_iter=1, stopped="one pass over the batch")
+        fit.history = {"shortened": [*([] if first else self.history_.get("shortened", [])), shortened]}
+        return fit, average, n_steps

@@ -1,0 +1,79 @@
+"""Batches of a stream: the same model as one fit where the algorithm allows it, and nearly as good where it does not."""
+
+import time
+
+import numpy as np
+import pytest
+
+from suffice import BernoulliNB, CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, MultinomialNB, PoissonNB
+
+ESTIMATORS = [GaussianNB, BernoulliNB, CategoricalNB, PoissonNB, MultinomialNB, GaussianDiscriminant, MixedNB]
+
+
+@pytest.fixture
+def data():
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 3, 400)
+    X = generator.poisson(1.0 + y[:, None] * [1, 0, 0.5, 1, 0]).astype(float)
+    X[:30] = np.minimum(X[:30], 3)
+    X[:, :4][X[:, :4] > 6] = 6
+    X[0] = 0.0
+    for value in range(20):  # the first batch has every category
+        X[1 + value] = min(value, X.max())
+    return X, y
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_nll_batches_equal_one_fit(cls, data):
+    X, y = data
+    weight = np.random.default_rng(1).uniform(0.5, 2, 400)
+    if cls is not MultinomialNB and cls is not GaussianDiscriminant:
+        X = np.where(np.random.default_rng(2).random(X.shape) < 0.1, np.nan, X)
+        X[:30] = data[0][:30]
+    stream = cls(loss="nll")
+    for part in (slice(0, 100), slice(100, 101), slice(101, 400)):
+        stream.partial_fit(X[part], y[part], classes=[0, 1, 2], sample_weight=weight[part])
+    whole = cls(loss="nll").fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(stream.class_count_, whole.class_count_)
+    np.testing.assert_allclose(stream.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["ncll", "hinge"])
+def test_a_stream_beats_maximum_likelihood_where_columns_repeat(loss):
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 30_000)
+    X = generator.normal(size=(30_000, 4)) + 0.5 * y[:, None]
+    X = np.hstack([X, X[:, :1] + 0.1 * generator.normal(size=(30_000, 5)), np.exp(X[:, 1:2])])
+    train, test = slice(0, 20_000), slice(20_000, None)
+    plain = GaussianNB(loss="nll").fit(X[train], y[train])
+    stream = GaussianNB(loss=loss)
+    for start in range(0, 20_000, 2_000):
+        stream.partial_fit(X[start : start + 2_000], y[start : start + 2_000], classes=[0, 1])
+    assert stream.score(X[test], y[test]) > plain.score(X[test], y[test]) + 0.01
+    assert np.isfinite(stream.theta_).all() and (stream.var_ > 0).all()
+
+
+def test_holes_and_rows_without_a_label_in_a_stream(data):
+    X, y = data[0].copy(), data[1].astype(object)
+    X[np.random.default_rng(3).random(X.shape) < 0.2] = np.nan
+    y[50:] = None
+    for cls in (GaussianNB, GaussianDiscriminant):
+        for loss in ("nll", "ncll"):
+            model = cls(loss=loss, prior=1.0)
+            for start in range(0, 400, 100):
+                model.partial_fit(X[start : start + 100], y[start : start + 100], classes=[0, 1, 2])
+            assert np.isfinite(model.predict_log_proba(X)).all()
+    with pytest.raises(ValueError, match="balanced"):
+        GaussianNB(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
+
+
+def test_mini_batches_grow():
+    """The number of steps grows far slower than the rows: long files cost little more than reading them."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 200_000)
+    X = generator.normal(size=(200_000, 10)) + 0.3 * y[:, None]
+    model = GaussianNB().partial_fit(X[:1000], y[:1000], classes=[0, 1])
+    start = time.process_time()
+    model.partial_fit(X, y)
+    assert model._n_steps < 500
+    assert time.process_time() - start < 5.0  # about 0.3 s alone
