@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -86,7 +85,7 @@ def _stream(trained: Trained, tables: list[Table], rest: Any, reader: Reader, cl
         _refuse_unknown(y, known, 0)
         trained.model.partial_fit(X, y, classes=known)
         del X, y
-        for table in ahead(rest):
+        for table in rest:
             update(reader.fraction, f"{table.first_row:,} rows")
             X, y = _labelled(trained, [table], known)
             if len(y):
@@ -95,30 +94,17 @@ def _stream(trained: Trained, tables: list[Table], rest: Any, reader: Reader, cl
     return n_rows
 
 
-def ahead(items: Iterable[Any]) -> Iterator[Any]:
-    """The same items, each read in another thread while the one before is used (the parser lets other threads run)."""
-    iterator = iter(items)
-    with ThreadPoolExecutor(1) as pool:
-        pending = pool.submit(next, iterator, None)
-        while (item := pending.result()) is not None:
-            pending = pool.submit(next, iterator, None)
-            yield item
-
-
 def _labelled(trained: Trained, tables: list[Table], known: np.ndarray | None) -> tuple[Any, np.ndarray]:
     """Inputs and labels of the rows that have a label. The tables are used up, to save their memory."""
     first_row = tables[0].first_row
     y = np.concatenate([table.y for table in tables if table.y is not None])
     tables.reverse()
     X = stacked([trained.inputs(tables.pop()) for _ in range(len(tables))])
-    labels, place = {}, np.empty(len(y), dtype=np.intp)  # type: ignore[var-annotated]
-    for i, label in enumerate(y):
-        place[i] = -1 if label is None else labels.setdefault(label, len(labels))
-    has_label = place >= 0
+    has_label = np.array([label is not None for label in y], dtype=bool)
     if not has_label.all():
         say(f"{(~has_label).sum():,} rows without a label are left out")
-        X, place = X[has_label], place[has_label]
-    y = np.array(list(labels) or [""], dtype=str)[place]
+        X, y = X[has_label], y[has_label]
+    y = y.astype(str)
     if known is not None:
         _refuse_unknown(y, known, first_row)
     return X, y
