@@ -72,9 +72,9 @@ def run(options: Options) -> Report:
     for (name, loss, n_labels), values in scores.items():
         table = np.array(values)  # (seeds, without or with, accuracy or log-loss)
         for place, measure in enumerate(("accuracy", "log-loss")):
-            for column, rows in enumerate(("labels", "labels + unlabelled")):
+            for column, used in enumerate(("labels", "labels + unlabelled")):
                 part = table[:, column, place]
-                title = f"{name}, {loss}, {n_labels} {rows}: {measure}"
+                title = f"{name}, {loss}, {n_labels} {used}: {measure}"
                 report.rows.append(Row(title, None, float(part.mean()), float(part.std()), len(part)))
         change = table[:, 1, 1] - table[:, 0, 1]
         error = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else 0.0
