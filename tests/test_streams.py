@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from suffice import BernoulliNB, CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, MultinomialNB, PoissonNB
+from suffice.learners.stochastic import signed_weights
+from suffice.losses import Loss
 
 ESTIMATORS = [GaussianNB, BernoulliNB, CategoricalNB, PoissonNB, MultinomialNB, GaussianDiscriminant, MixedNB]
 
@@ -65,6 +67,15 @@ def test_holes_and_rows_without_a_label_in_a_stream(data):
             assert np.isfinite(model.predict_log_proba(X)).all()
     with pytest.raises(ValueError, match="balanced"):
         GaussianNB(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
+
+
+@pytest.mark.parametrize("loss", ["nll", "ncll", "hinge"])
+def test_the_compiled_weights_and_their_twin(loss):
+    generator = np.random.default_rng(0)
+    scores, y = 3 * generator.normal(size=(200, 4)), generator.integers(-1, 4, 200)
+    weights = generator.random(200)
+    expected = weights[:, None] * Loss(loss).weights(scores, y)
+    np.testing.assert_allclose(signed_weights(Loss(loss), scores, y, weights), expected, atol=1e-12)
 
 
 def test_mini_batches_grow():

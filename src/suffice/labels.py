@@ -74,10 +74,10 @@ def encoded(y: np.ndarray, unlabelled: np.ndarray, classes: np.ndarray | None = 
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
     else:
-        unknown = np.setdiff1d(y, classes)
-        if len(unknown):
-            raise ValueError(f"y has the labels {unknown!r}, which are not in classes={classes!r}")
-        codes = np.searchsorted(classes, y)
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        wrong = classes[codes] != y
+        if wrong.any():
+            raise ValueError(f"y has the labels {np.unique(y[wrong])!r}, which are not in classes={classes!r}")
     return classes, np.where(unlabelled, -1, codes).astype(np.int64)
 
 

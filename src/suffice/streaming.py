@@ -93,6 +93,9 @@ class Streaming:
         self._keep(model, fit, Choice(None, reason="partial_fit does not choose a prior"))
         return self
 
+    def _given_prior(self, model, statistics, *, discriminative: bool) -> Any:
+        raise NotImplementedError  # GenerativeClassifier's
+
     def _stream_weight(self, loss) -> float:
         """Nothing can be held out of a stream: "auto" is 1 under the likelihood, a tenth under the other losses."""
         if isinstance(self.unlabelled_weight, str):

@@ -1,7 +1,7 @@
 """How much rows without a label count.
 
 They enter every loss through their marginal likelihood (EM's posterior weights), times a weight. A model that is wrong can be led
-astray by many of them, so "auto" decides on held-out labelled rows: the candidates are a tenth of the labelled rows' total weight,
+astray by many of them, so "auto" decides on held-out labelled rows: candidates are .1 and .3 of the labelled rows' total weight,
 as much as it, and one a row; the best is taken only if it beats leaving the rows out by a standard error in clipped log-loss, and
 does not lose in plain log-loss. With fewer than MIN_LABELS labelled rows in a class nothing can be held out: then they count a
 tenth of the labelled rows.
@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 from .learners.driver import Problem
 from .selection import clipped_losses
 
-SHARES = (0.1, 1.0)  # of the labelled rows' weight
+SHARES = (0.1, 0.3, 1.0)  # of the labelled rows' weight
 EVIDENCE = 1.0  # standard errors
 MIN_LABELS = 3
 MAX_ROWS = 20_000  # rows without a label that take part in the choice

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.weights import weigh_rows
+from ..losses import Loss
 from ..step_sizes import StepSize, is_schedule
 from .driver import Measure, Problem
 
@@ -147,6 +149,15 @@ class Stochastic:
         )
 
 
+def signed_weights(loss: Loss, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The rows' weights times those of the loss, compiled."""
+    if loss.scaled:
+        return weights[:, None] * loss.weights(scores, y)
+    result = np.empty_like(scores)
+    weigh_rows(scores, y, weights, loss.code, loss.margin, result)
+    return result
+
+
 def batch_step(problem: Problem, moments, batch: np.ndarray | slice, rate: float) -> tuple[Any, int]:
     """One step on the rows `batch`, as an estimate of the step on all rows."""
     model, X, y, weights = problem.model, problem.X[batch], problem.y[batch], problem.weights[batch]
@@ -154,7 +165,7 @@ def batch_step(problem: Problem, moments, batch: np.ndarray | slice, rate: float
     if part <= 0:
         return moments, 0
     if problem.loss.is_discriminative or (y < 0).any():
-        responsibilities = weights[:, None] * problem.loss.weights(model.scores(moments, X), y)
+        responsibilities = signed_weights(problem.loss, model.scores(moments, X), y, weights)
         statistics = model.completed_statistics(X, responsibilities, moments)
     elif model.is_latent(X):
         labels = np.zeros((len(y), model.n_outcomes))
@@ -170,7 +181,7 @@ def batch_step(problem: Problem, moments, batch: np.ndarray | slice, rate: float
     return model.move(moments, (1.0 / whole) * direction, rate)
 
 
-MIN_STREAM, MAX_STREAM = 20, 2048  # rows of a mini-batch of a stream: a fiftieth of the rows seen so far, within these
+MIN_STREAM, MAX_STREAM = 20, 4096  # rows of a mini-batch of a stream: a fiftieth of the rows seen so far, within these
 
 
 def stream_step(

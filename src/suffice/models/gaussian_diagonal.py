@@ -93,9 +93,12 @@ class GaussianDiagonal(Model):
         weight, first, second = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         for rows in chunks(X):
             z, r = dense(X[rows]) - self.location, responsibilities[rows].T
-            missing = np.isnan(z)
-            z[missing] = 0.0
-            weight += r @ ~missing if missing.any() else r.sum(axis=1, keepdims=True)
+            if np.isnan(z.sum()):
+                missing = np.isnan(z)
+                z[missing] = 0.0
+                weight += r @ ~missing
+            else:
+                weight += r.sum(axis=1, keepdims=True)
             first += r @ z
             second += r @ z**2
         return Moments(responsibilities.sum(axis=0), weight, first, second)

@@ -49,14 +49,14 @@ def r8(seed: int) -> tuple:
 
 
 CASES = {
-    "digits, BernoulliNB": (digits, lambda loss, seed: BernoulliNB(binarize=7.5, loss=loss, random_state=seed)),
-    "digits, GaussianDiscriminant": (digits, lambda loss, seed: GaussianDiscriminant(loss=loss, random_state=seed)),
-    "r8, MultinomialNB": (r8, lambda loss, seed: MultinomialNB(loss=loss, random_state=seed)),
+    "digits, Bernoulli": (digits, lambda loss, seed: BernoulliNB(binarize=7.5, loss=loss, random_state=seed)),
+    "digits, tied Gaussian": (digits, lambda loss, seed: GaussianDiscriminant(loss=loss, random_state=seed)),
+    "r8, multinomial": (r8, lambda loss, seed: MultinomialNB(loss=loss, random_state=seed)),
 }
 
 
 def run(options: Options) -> Report:
-    cases = {name: case for name, case in CASES.items() if not options.quick or name == "digits, BernoulliNB"}
+    cases = {name: case for name, case in CASES.items() if not options.quick or name == "digits, Bernoulli"}
     n_seeds = options.seeds or (2 if options.quick else 5)
     losses = ("nll",) if options.quick else ("nll", "ncll")
     scores: dict[tuple, list[np.ndarray]] = {}
@@ -72,9 +72,9 @@ def run(options: Options) -> Report:
     for (name, loss, n_labels), values in scores.items():
         table = np.array(values)  # (seeds, without or with, accuracy or log-loss)
         for place, measure in enumerate(("accuracy", "log-loss")):
-            for column, rows in enumerate(("labelled only", "with unlabelled")):
+            for column, used in enumerate(("labels", "labels + unlabelled")):
                 part = table[:, column, place]
-                title = f"{name}, {loss}, {n_labels} labels a class, {rows}: {measure}"
+                title = f"{name}, {loss}, {n_labels} {used}: {measure}"
                 report.rows.append(Row(title, None, float(part.mean()), float(part.std()), len(part)))
         change = table[:, 1, 1] - table[:, 0, 1]
         error = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else 0.0
