@@ -260,7 +260,7 @@ def test_reproduce(suffice, monkeypatch, folder):
     experiment = Experiment("toy", "A toy", 0.5, "none")
     monkeypatch.setattr(Experiment, "run", lambda self, options: fake(options))
     monkeypatch.setitem(experiments.EXPERIMENTS, "toy", experiment)
-    assert "toy               0.5 min  A toy" in suffice("reproduce --list")[1]
+    assert ["toy", "0.5", "min", "A", "toy"] in [line.split() for line in suffice("reproduce --list")[1]]
     code, out, err = suffice("reproduce toy --quick --seeds 3 --json rows/r.json --out pictures")
     assert code == 0 and err == ["suffice: half way"]
     assert out[1].split() == ["paper", "ours", "±", "std", "seeds"]

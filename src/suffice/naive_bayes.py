@@ -123,7 +123,12 @@ class GaussianNB(GenerativeClassifier):
 
 
 class CountClassifier(GenerativeClassifier):
-    """Shared by the classifiers of counts: no negative values."""
+    """Shared by the classifiers of counts: no negative values.
+
+    They take `sample_weight` but no `class_weight`: scikit-learn's check of that parameter feeds negative numbers.
+    """
+
+    class_weight = None
 
     def _check_rows(self, X, *, reset):
         values = X.data if sparse.issparse(X) else X
@@ -171,12 +176,12 @@ class MultinomialNB(CountClassifier):
 
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, class_weight=None, unlabelled_weight="auto",
+        class_prior=None, unlabelled_weight="auto",
         row_norm="auto", random_state=None, verbose=0, warm_start=False,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            class_prior=class_prior, unlabelled_weight=unlabelled_weight,
             random_state=random_state, verbose=verbose, warm_start=warm_start,
         )  # fmt: skip
         self.row_norm = row_norm
@@ -430,12 +435,12 @@ class PoissonNB(CountClassifier):
 
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, class_weight=None, unlabelled_weight="auto",
+        class_prior=None, unlabelled_weight="auto",
         unit="auto", random_state=None, verbose=0, warm_start=False,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            class_prior=class_prior, unlabelled_weight=unlabelled_weight,
             random_state=random_state, verbose=verbose, warm_start=warm_start,
         )  # fmt: skip
         self.unit = unit

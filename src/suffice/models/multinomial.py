@@ -23,6 +23,9 @@ from .records import Record
 from .rows import label_masses
 
 
+FEW_ROWS = 1000  # below this the general loop with its exact search is fast enough
+
+
 @dataclass(frozen=True, eq=False)
 class Moments(Record):
     mass: np.ndarray
@@ -163,8 +166,11 @@ class Multinomial(Model):
         return words + float(statistics.mass @ log_mass) - float(statistics.mass.sum() * np.log(total[0]))
 
     def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
-        """The passes made for words, where every row has a label and the loss is discriminative."""
-        if not loss.is_discriminative or (y < 0).any():
+        """The passes made for words, where every row has a label, the loss is discriminative and speed matters.
+
+        Their line search is on a quadratic model; with few rows and a weak prior it circles where the exact one settles.
+        """
+        if not loss.is_discriminative or (y < 0).any() or len(y) < FEW_ROWS:
             return super().incremental_pass(X, y, weights, order, multipliers, state, loss, tolerance, slack)
         rows, _ = self.rows_of(X)
         if self.n_outcomes == 2:
