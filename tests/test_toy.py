@@ -49,9 +49,10 @@ def test_hinge_beats_the_papers():
 
 @pytest.mark.slow
 def test_the_papers_own_algorithm_reproduces_its_figure():
-    """Some rate of the paper's grid comes within 1.5 points of its 90.4 %. Three seeds, ten passes."""
+    """Its largest rate of the grid comes within 1.5 points of 90.4 %: the median of ten seeds, because about one order of the rows in
+    ten sends the printed algorithm astray (71 % instead of 90 to 92)."""
     found = [
-        mean_accuracy(range(3), loss="ncll", algorithm="paper", step_size=InverseTime(decay), max_epochs=10)
-        for decay in (1.0, 0.1, 0.01, 0.001)
+        mean_accuracy([seed], loss="ncll", algorithm="paper", step_size=InverseTime(1.0), max_epochs=10)
+        for seed in range(10)
     ]
-    assert min(abs(value - 90.4) for value in found) <= 1.5, found
+    assert abs(np.median(found) - 90.4) <= 1.5, found

@@ -22,7 +22,6 @@ from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass
 from .records import Record
 from .rows import label_masses
 
-
 FEW_ROWS = 1000  # below this the general loop with its exact search is fast enough
 
 
