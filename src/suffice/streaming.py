@@ -34,7 +34,6 @@ class Streaming:
     unlabelled_weight: Any
     _stored_model: Any
     _statistics: Any
-    _given_prior: Any
 
     @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):
