@@ -10,7 +10,7 @@ demo: $(READY)            ## our three losses against scikit-learn on data that 
 	$(BIN)/suffice demo
 
 test: $(READY) lint       ## everything: lint, types, properties, oracles, doctests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: $(READY)           ## us and the peers in one run: make bench, or make bench NAME=text
 	$(BIN)/python -m benchmarks $(NAME)
