@@ -8,13 +8,14 @@ import pytest
 from suffice.experiments import EXPERIMENTS, Options
 
 NAMES = [name for name in EXPERIMENTS if name.startswith("song2016") and "throughput" not in name]
+QUICKEST = ("song2016-fig1", "song2016-table3")  # in every run of the tests; all of them with SUFFICE_FULL=1
 needs_data = pytest.mark.skipif("SUFFICE_DATA" not in os.environ, reason="SUFFICE_DATA is not set: the papers' data")
 
 
 @needs_data
 @pytest.mark.slow
 @pytest.mark.data
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES if os.environ.get("SUFFICE_FULL") == "1" else QUICKEST)
 def test_quick_run(name, tmp_path):
     report = EXPERIMENTS[name].run(Options(quick=True, folder=tmp_path, say=lambda text: None))
     assert report.rows
