@@ -123,7 +123,8 @@ def search(
             score(neighbour, second)
     while step and seconds and best().second >= seconds[-1] - 1e-9 and best().second < 10 * seconds[-1]:
         before = best()
-        if score(before.strength, before.second + step) >= scores[before]:
+        score(before.strength, before.second + step)
+        if best() == before:  # worse, or better by less than counts
             break
     return best(), scores[best()]
 
