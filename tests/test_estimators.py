@@ -22,10 +22,6 @@ SPARSE = tuple(name for name in NAMES if name != "CategoricalNB")
 
 @parametrize_with_checks([estimator for estimator in ESTIMATORS.values()])
 def test_scikit_learn_checks(estimator, check):
-    if type(estimator).__name__ == "MultinomialNB":
-        pytest.xfail(
-            "issue 2 is open: after the merge of the words kernels one check fails and the choice of a prior is slow"
-        )
     check(estimator)
 
 
