@@ -206,6 +206,7 @@ class MultinomialNB(CountClassifier):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
+        tags.classifier_tags.poor_score = True  # as scikit-learn's: two columns of blobs are no counts of words
         return tags
 
     def _plain(self, problem, *, keep=True):
