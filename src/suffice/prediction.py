@@ -36,8 +36,8 @@ class Prediction:
         return self._stored_model.scores(self.moments_, X)
 
     def predict_log_proba(self, X):
-        """log p(y | x). Where the loss does not calibrate itself, scores are first multiplied by `temperature_`, and the share
-        `background_` of the class frequencies is mixed in."""
+        """log p(y | x). Scores are first multiplied by `temperature_` where the loss does not calibrate itself, and the share
+        `background_` of the class frequencies is mixed in where held-out rows were met with confident errors."""
         joint = self.predict_joint_log_proba(X)
         scores = self.temperature_ * joint
         logs = scores - logsumexp(scores, axis=1, keepdims=True)
