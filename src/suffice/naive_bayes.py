@@ -67,8 +67,8 @@ ATTRIBUTES = """
         Per pass: objective, the three losses, accuracy, duality gap, shortened steps, seconds.
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why training stopped.
     temperature_, background_ : float
-        Factor on the scores and share of the class frequencies in `predict_proba` (1 and 0 unless the loss does not calibrate
-        itself).
+        Factor on the scores and share of the class frequencies in `predict_proba` (1 and 0 unless held-out rows asked for
+        more).
     unlabelled_weight_ : float
         What rows without a label counted.
     choice_ : the prior that was chosen, or why maximum likelihood was kept.

@@ -147,7 +147,9 @@ class Selection:
             held_out = np.sort(dealt[part == held])
             return Fold(sub, statistics, start, held_out, self._plain_scores(train, held_out))
 
-        others = [] if self.shares_rows else [partial(fold, held) for held in range(n_folds, 5)]
+        others: list[Callable[[], Fold]] = (
+            [] if self.shares_rows else [partial(fold, held) for held in range(n_folds, 5)]
+        )
         return [fold(held) for held in range(n_folds)], others
 
     def _parts(self, dealt: np.ndarray) -> np.ndarray:
