@@ -36,7 +36,9 @@ LABELS = st.sampled_from([0, 1, 2, -1, "a", "b", "", None, np.nan, 1.5, 10**12, 
 def rows(draw, n: int | None = None, d: int | None = None):
     n = draw(st.sampled_from([0, 1, 2, 3, 5, 8, 12, 40])) if n is None else n
     d = draw(st.integers(0, 4)) if d is None else d
-    kind = draw(st.sampled_from(["usual", "usual", "odd", "float32", "whole", "flags", "objects", "sparse", "constant"]))
+    kind = draw(
+        st.sampled_from(["usual", "usual", "odd", "float32", "whole", "flags", "objects", "sparse", "constant"])
+    )
     if kind == "objects":
         cells = st.sampled_from(["a", "b", None, 1, 2.0, np.nan, "", True])
         return np.array(draw(st.lists(cells, min_size=n * d, max_size=n * d)), dtype=object).reshape(n, d)
@@ -71,7 +73,9 @@ def labels(draw, n: int):
 def weights(draw, n: int):
     if draw(st.integers(0, 3)):
         return None
-    return draw(arrays(np.float64, n, elements=st.sampled_from([1.0, 2.0, 0.0, 1e-9, 1e9, -1.0, np.nan, np.inf, 5e-324])))
+    return draw(
+        arrays(np.float64, n, elements=st.sampled_from([1.0, 2.0, 0.0, 1e-9, 1e9, -1.0, np.nan, np.inf, 5e-324]))
+    )
 
 
 OPTIONS = st.fixed_dictionaries(
@@ -100,7 +104,13 @@ def attempt(function, *arguments, **options):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(max_examples=110 * FUZZ, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=FUZZ == 1)
+@settings(
+    max_examples=110 * FUZZ,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+    derandomize=FUZZ == 1,
+)
 @given(data=st.data())
 def test_fuzzed_rows_work_or_are_refused_by_name(name, data):
     X = data.draw(rows())

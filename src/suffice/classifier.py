@@ -10,11 +10,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from . import priors
-from .guards import all_or_nothing
+from .guards import all_or_nothing, checked_weights, naming, refuse_huge
 from .labels import class_weights, encoded, is_missing, split_labels
 from .learners.batch import Batch
 from .learners.driver import Fit, Problem, run
@@ -23,7 +23,7 @@ from .learners.paper import Paper
 from .learners.stochastic import Stochastic
 from .losses import LOSSES, Loss
 from .models.completion import any_missing
-from .models.rows import label_masses, without_missing
+from .models.rows import empty_rows, label_masses
 from .prediction import Prediction
 from .selection import Choice, Selection
 from .step_sizes import step_size_of
@@ -97,7 +97,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         X, y = self._validated(X, y, reset=True)
         self.classes_, codes = encoded(y, unlabelled)
         self._check_class_prior()
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = checked_weights(sample_weight, X)
         used = np.flatnonzero(weights > 0)
         if not (codes[used] >= 0).any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
@@ -121,9 +121,8 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         """Leave out rows without an observed cell, which say nothing of p(y | x); under the likelihood their labels still count."""
         if not any_missing(X):
             return X, codes, weights
-        holes = without_missing(X)[1].sum(axis=1) if sparse.issparse(X) else np.isnan(X).sum(axis=1)
-        empty = np.asarray(holes).ravel() == X.shape[1]
-        if empty.all() and X.shape[1]:
+        empty = empty_rows(X)
+        if empty.all():
             raise ValueError("X has no observed cell: every value is missing (NaN)")
         keep = ~empty if loss.is_discriminative else ~empty | (codes >= 0)
         if keep.all():
@@ -359,7 +358,10 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
 
     def _validated(self, X, y="no_validation", *, reset: bool):
         """X (and y) as scikit-learn checks them; None and pandas NA become NaN."""
-        return validate_data(self, without_na(X), y, reset=reset, **self._row_options())
+        with naming("X"):
+            found = validate_data(self, without_na(X), y, reset=reset, **self._row_options())
+        refuse_huge(found[0] if isinstance(found, tuple) else found)
+        return found
 
     def _model(self, X, n_outcomes: int, codes, weights):
         raise NotImplementedError
@@ -401,9 +403,9 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
     def _check_class_prior(self) -> None:
         if self.class_prior is not None:
             share = np.asarray(self.class_prior, dtype=float)
-            if share.shape != self.classes_.shape or not (share >= 0).all() or not np.isclose(share.sum(), 1.0):
+            if share.shape != self.classes_.shape or not (share > 0).all() or not np.isclose(share.sum(), 1.0):
                 raise ValueError(
-                    f"class_prior={self.class_prior!r} must be {len(self.classes_)} probabilities that add up to 1, "
+                    f"class_prior={self.class_prior!r} must be {len(self.classes_)} probabilities above 0 that add up to 1, "
                     f"in the order of the classes {self.classes_!r}"
                 )
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from .classifier import GenerativeClassifier
+from .guards import naming, refuse_huge
 from .labels import is_missing
 from .models.gaussian_diagonal import mean_and_variance
 from .models.mixed import Mixed
@@ -86,7 +87,8 @@ class MixedNB(GenerativeClassifier):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        with naming("X and y"):
+            check_consistent_length(X, y)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X, y
 
@@ -276,6 +278,8 @@ def numbers(column, name: str, kind: str) -> np.ndarray:
         raise ValueError(
             f"column {name!r} of X contains infinity: only finite numbers and missing cells (NaN) are allowed"
         )
+    with naming(f"column {name!r} of X"):
+        refuse_huge(values)
     if kind == "count" and (values < 0).any():
         raise ValueError(f"column {name!r} is of counts, but its smallest value is {np.nanmin(values)}")
     return values

@@ -134,7 +134,7 @@ class CountClassifier(GenerativeClassifier):
         values = X.data if sparse.issparse(X) else X
         if (values < 0).any():
             raise ValueError(
-                f"Negative values in data passed to {type(self).__name__}: the smallest is {np.nanmin(values)}; "
+                f"Negative values in data passed to {type(self).__name__} as X: the smallest is {np.nanmin(values)}; "
                 "it takes counts. Use GaussianNB for numbers of any sign"
             )
         return X

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils.validation import _check_sample_weight
 from threadpoolctl import threadpool_limits
 
 from . import priors
-from .guards import all_or_nothing
+from .guards import all_or_nothing, checked_weights
 from .labels import class_weights, encoded, split_labels
 from .learners.driver import Fit, Problem
 from .learners.stochastic import stream_step
+from .models.completion import any_missing
+from .models.rows import empty_rows
 from .selection import Choice
 from .step_sizes import step_size_of
 
@@ -76,7 +77,9 @@ class Streaming:
             self.classes_ = known
             self._check_class_prior()
         X = self._check_rows(X, reset=first)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if first and any_missing(X) and empty_rows(X).all():
+            raise ValueError("X has no observed cell in the first batch of the stream: every value is missing (NaN)")
+        weights = checked_weights(sample_weight, X)
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         weights = np.where(unlabelled, self._stream_weight(loss) * weights, weights)
         model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
@@ -94,6 +97,9 @@ class Streaming:
 
     def _given_prior(self, model, statistics, *, discriminative: bool) -> Any:
         raise NotImplementedError  # GenerativeClassifier's
+
+    def _joint(self, X) -> np.ndarray:
+        raise NotImplementedError  # Prediction's
 
     def _stream_weight(self, loss) -> float:
         """Nothing can be held out of a stream: "auto" is 1 under the likelihood, a tenth under the other losses."""
@@ -115,7 +121,8 @@ class Streaming:
             moments = self.moments_
         shares = np.zeros((len(codes), model.n_outcomes))
         if unlabelled.any() and not problem.loss.is_discriminative:
-            joint = model.scores(moments, problem.X[unlabelled])
+            rows = problem.X[unlabelled]
+            joint = model.scores(moments, rows) if first else self._joint(rows)
             shares[unlabelled] = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
         shares[~unlabelled, codes[~unlabelled]] = 1.0
         return model.completed_statistics(problem.X, problem.weights[:, None] * shares, moments)

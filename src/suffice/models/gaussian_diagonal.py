@@ -22,6 +22,7 @@ from .records import Record
 from .rows import chunks, column_means, dense, label_masses
 
 LOG_2PI = float(np.log(2 * np.pi))
+LEAST_SQUARE = 1e-200  # of a column: smaller ones are zero up to rounding
 MIN_VARIANCE = 1e-6  # of the pooled variance: the smallest a prior may ask for
 
 
@@ -57,7 +58,8 @@ def floored_variance(within: np.ndarray, overall: np.ndarray, square: np.ndarray
     `square` is the mean square about the location. A column that is constant up to rounding takes it, or 1 if it is zero too.
     """
     floored = np.maximum(within, MIN_VARIANCE * overall)
-    return np.where(overall > 1e-12 * square, floored, np.where(square > 0, square, 1.0))
+    square = np.where(square > LEAST_SQUARE, square, 0.0)
+    return np.where((overall > 1e-12 * square) & (square > 0), floored, np.where(square > 0, square, 1.0))
 
 
 def typical_variance(statistics: Moments) -> np.ndarray:

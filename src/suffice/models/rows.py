@@ -27,6 +27,13 @@ def without_missing(X):
     return seen, missing
 
 
+def empty_rows(X) -> np.ndarray:
+    """Which rows have no observed cell."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.isnan(X).all(axis=1))
+    return np.asarray(without_missing(X)[1].sum(axis=1)).ravel() == X.shape[1]
+
+
 def column_means(X) -> np.ndarray:
     """Means of the observed cells; 0 in a column that has none."""
     totals, counts = np.zeros(X.shape[1]), np.zeros(X.shape[1])
