@@ -11,10 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import validate_data
-from threadpoolctl import threadpool_limits
 
 from . import priors
-from .guards import all_or_nothing, checked_weights, naming, refuse_huge
+from .guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
 from .labels import class_weights, encoded, is_missing, split_labels
 from .learners.batch import Batch
 from .learners.driver import Fit, Problem, run
@@ -108,7 +107,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         count = label_masses(codes, weights, len(self.classes_))
         X, codes, weights = self._informative(X, codes, weights, loss)
-        with threadpool_limits(1, "blas"):  # thousands of small products: threads would only wait for each other
+        with one_blas_thread():
             model = self._model(X, len(self.classes_), codes, weights)
             plain = Problem(model, X, codes, weights, loss, None)
             problem, fit, choice = self._train(replace(plain, X=self._scaled(X, model)), plain, generator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +34,18 @@ def all_or_nothing(train):
             raise
 
     return guarded
+
+
+@cache
+def _libraries():
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()  # looking for them takes milliseconds
+
+
+def one_blas_thread():
+    """A block in which products use one thread: of thousands of small ones, threads would only wait for each other."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 @contextmanager

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from threadpoolctl import threadpool_limits
 
 from . import priors
-from .guards import all_or_nothing, checked_weights
+from .guards import all_or_nothing, checked_weights, one_blas_thread
 from .labels import class_weights, encoded, split_labels
 from .learners.driver import Fit, Problem
 from .learners.stochastic import stream_step
@@ -84,7 +83,7 @@ class Streaming:
         weights = np.where(unlabelled, self._stream_weight(loss) * weights, weights)
         model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
         X = self._scaled(X, model)
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             problem = Problem(model, X, codes, weights, loss, None)
             batch = self._batch_statistics(problem, first)
             statistics = batch if first else self._statistics + batch
@@ -132,9 +131,8 @@ class Streaming:
         if not problem.loss.is_discriminative:
             moments = statistics + self._given_prior(model, statistics, discriminative=False)
             return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
-        moments = (
-            priors.interior(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
-        )
+        # after `fit` blocks may weigh other than their outcomes (the prior's do): the same model, one example in all
+        moments = priors.interior(model, statistics) if first else model.moments_of(model.natural_of(self.moments_))
         seen = max(float(statistics.mass.sum()), 1e-300)
         if not model.table_prior:
             prior = priors.uniform(

@@ -82,13 +82,24 @@ class GaussianDiagonal(Model):
         return cls(n_outcomes, X.shape[1], column_means(X))
 
     def statistics(self, X, y, weights) -> Moments:
-        sums = tuple(np.zeros((self.n_outcomes, self.n_features)) for _ in range(3))
-        mass = label_masses(y, weights, self.n_outcomes)
-        for rows in chunks(X):
-            part, labels, w = dense(X[rows]) - self.location, y[rows], weights[rows]
-            for k in range(self.n_outcomes):
-                add_sums(sums, k, part[labels == k], w[labels == k, None])
-        return Moments(mass, *sums)
+        """Compiled; `expected_statistics` of one-hot weights is its readable twin."""
+        from ..kernels.gaussian_diagonal import add_labelled
+
+        shape = (self.n_outcomes, self.n_features)
+        total = Moments(label_masses(y, weights, self.n_outcomes), np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        for rows in chunks(X):  # sums of chunks, so that rounding does not grow with the rows
+            part = Moments(np.zeros(self.n_outcomes), np.zeros(shape), np.zeros(shape), np.zeros(shape))
+            add_labelled(
+                np.ascontiguousarray(dense(X[rows])),
+                self.location,
+                y[rows],
+                weights[rows],
+                part.weight,
+                part.first,
+                part.second,
+            )
+            total = total + part
+        return total
 
     def expected_statistics(self, X, responsibilities) -> Moments:
         shape = (self.n_outcomes, self.n_features)
@@ -209,16 +220,3 @@ class GaussianDiagonal(Model):
         mean, variance = mean_and_variance(moments)
         noise = generator.standard_normal((len(outcomes), self.n_features))
         return self.location + mean[outcomes] + noise * np.sqrt(variance[outcomes])
-
-
-def add_sums(sums: tuple, k: int, z: np.ndarray, weight: np.ndarray) -> None:
-    """sums[:, k] += (weight, weight z, weight z^2), where a missing cell adds nothing."""
-    missing = np.isnan(z)
-    if missing.any():
-        z = np.where(missing, 0.0, z)
-        sums[0][k] += (weight * ~missing).sum(axis=0)
-    else:
-        sums[0][k] += weight.sum()
-    weighted = weight.T @ z
-    sums[1][k] += weighted[0]
-    sums[2][k] += (weight.T @ z**2)[0]
