@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import validate_data
 
 from . import priors
+from .engines import Engine, n_threads
 from .guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
 from .labels import class_weights, encoded, is_missing, split_labels
 from .learners.batch import Batch
@@ -56,6 +57,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         random_state=None,
         verbose=0,
         warm_start=False,
+        n_jobs=None,
     ):
         self.loss = loss
         self.prior = prior
@@ -70,6 +72,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -189,7 +192,10 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
 
     def _train_labelled(self, problem: Problem, plain: Problem, generator) -> tuple[Problem, Fit, Choice]:
         model, loss = problem.model, problem.loss
-        self._statistics = statistics = model.statistics(problem.X, problem.y, problem.weights)
+        if loss.is_discriminative:
+            self._statistics = statistics = model.statistics(problem.X, problem.y, problem.weights)
+        else:
+            self._statistics = statistics = model.statistics_of_shards(problem.X, problem.y, problem.weights)
         if not loss.is_discriminative or model.n_outcomes == 1 or self.algorithm == "paper":
             return problem, *self._train_likelihood(problem, statistics, generator)
         prior_of = self._setting_prior(problem)
@@ -269,7 +275,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         words = not problem.model.table_prior
         selection = Selection(
             problem, self._plain(plain, keep=False), prior_of, learner, generator,
-            calibrate=words or problem.loss.name == "hinge",
+            calibrate=words or problem.loss.name == "hinge", engine=Engine(n_threads(self.n_jobs)),
         )  # fmt: skip
         if words:
             name = problem.loss.name
@@ -396,6 +402,9 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
         if not (0 <= weight < np.inf if number else isinstance(weight, str) and weight == "auto"):
             raise ValueError(f"unlabelled_weight={weight!r} is neither a number >= 0 nor 'auto'")
+        jobs = self.n_jobs
+        if jobs is not None and (not isinstance(jobs, (int, np.integer)) or isinstance(jobs, bool) or jobs == 0):
+            raise ValueError(f"n_jobs={jobs!r} is neither None nor a whole number other than 0")
         step_size_of(self.step_size)
         return Loss(self.loss)
 

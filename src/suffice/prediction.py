@@ -39,7 +39,8 @@ class Prediction:
     def predict_log_proba(self, X):
         """log p(y | x). Scores are first multiplied by `temperature_` where the loss does not calibrate itself, and the share
         `background_` of the class frequencies is mixed in where held-out rows were met with confident errors."""
-        scores = self.temperature_ * self.predict_joint_log_proba(X)
+        joint = self.predict_joint_log_proba(X)
+        scores = self.temperature_ * joint
         impossible = np.isneginf(scores).all(axis=1)  # under every class: all that is known is how frequent they are
         if impossible.any():
             scores[impossible] = np.log(shares(self.class_count_))

@@ -85,8 +85,7 @@ class Streaming:
         X = self._scaled(X, model)
         with one_blas_thread():
             problem = Problem(model, X, codes, weights, loss, None)
-            batch = self._batch_statistics(problem, first)
-            statistics = batch if first else self._statistics + batch
+            statistics = self._seen_statistics(problem, None if first else self._statistics)
             fit, average, n_steps = self._stream(problem, statistics, first)
         self._statistics, self.class_count_ = statistics, statistics.mass
         self._average, self._n_steps = average, n_steps
@@ -106,13 +105,14 @@ class Streaming:
             return UNLABELLED if loss.is_discriminative else 1.0
         return float(self.unlabelled_weight)
 
-    def _batch_statistics(self, problem: Problem, first: bool):
-        """Of the labelled rows; under the likelihood with the rest of the batch completed by the model so far."""
-        model, codes = problem.model, problem.y
+    def _seen_statistics(self, problem: Problem, before):
+        """Of all rows so far (`before` and this batch): of the labelled ones; under the likelihood with the rest of the batch
+        completed by the model so far."""
+        model, codes, first = problem.model, problem.y, before is None
         unlabelled = codes < 0
         complete = not unlabelled.any() and (first or not model.is_latent(problem.X))
         if complete or (problem.loss.is_discriminative and (first or not model.is_latent(problem.X))):
-            return model.statistics(problem.X, codes, problem.weights)
+            return model.statistics_of_shards(problem.X, codes, problem.weights, before)
         if first:
             labelled = model.statistics(problem.X, codes, problem.weights)
             moments = priors.interior(model, labelled)
@@ -124,7 +124,8 @@ class Streaming:
             joint = model.scores(moments, rows) if first else self._joint(rows)
             shares[unlabelled] = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
         shares[~unlabelled, codes[~unlabelled]] = 1.0
-        return model.completed_statistics(problem.X, problem.weights[:, None] * shares, moments)
+        batch = model.completed_statistics(problem.X, problem.weights[:, None] * shares, moments)
+        return batch if first else before + batch
 
     def _stream(self, problem: Problem, statistics, first: bool):
         model = problem.model

@@ -19,7 +19,7 @@ import numpy as np
 
 from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass, room_below
 from .records import Record
-from .rows import chunks, column_means, dense, label_masses
+from .rows import chunks, dense, label_masses, location_of
 
 LOG_2PI = float(np.log(2 * np.pi))
 LEAST_SQUARE = 1e-200  # of a column: smaller ones are zero up to rounding
@@ -79,7 +79,7 @@ class GaussianDiagonal(Model):
 
     @classmethod
     def for_data(cls, X, n_outcomes: int) -> GaussianDiagonal:
-        return cls(n_outcomes, X.shape[1], column_means(X))
+        return cls(n_outcomes, X.shape[1], location_of(X))
 
     def statistics(self, X, y, weights) -> Moments:
         """Compiled; `expected_statistics` of one-hot weights is its readable twin."""
