@@ -2,9 +2,9 @@
 
 They enter every loss through their marginal likelihood (EM's posterior weights), times a weight. A model that is wrong can be led
 astray by many of them, so "auto" decides on held-out labelled rows: candidates are .1 and .3 of the labelled rows' total weight,
-as much as it, and one a row; the best is taken only if it beats leaving the rows out in clipped log-loss (all but the smallest by a standard error), and
-does not lose in plain log-loss. With fewer than MIN_LABELS labelled rows in a class nothing can be held out: then they count a
-tenth of the labelled rows.
+as much as it, and one a row; the best is taken only if it beats leaving the rows out in clipped log-loss (all but the smallest by
+a standard error), and does not lose in plain log-loss. With fewer than MIN_LABELS labelled rows in a class nothing can be held out:
+then they count a tenth of the labelled rows.
 """
 
 from __future__ import annotations
