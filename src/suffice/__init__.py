@@ -21,6 +21,7 @@ _HOMES = {
     "CategoricalMixture": "mixture",
     "GaussianMixture": "mixture",
     "MixedMixture": "mixture",
+    "MixtureClassifier": "mixture",
     "MultinomialMixture": "mixture",
     "PoissonMixture": "mixture",
     "save": "storage",

@@ -78,58 +78,70 @@ def group_scores(scores, width, result):
 
 
 @compiled
-def weigh_groups(scores, constant, y, weights, width, loss, margin, groups, result):
-    """Signed weights of the outcomes under a loss over groups (Masegosa 2014, Table 2), and the sum of the losses.
+def weigh_groups(scores, constant, y, weights, width, loss, margin, groups, scratch):
+    """scores + constant <- signed weights of the outcomes under a loss over groups (Masegosa 2014, Table 2), in place.
 
-    loss 0 is nll, 1 ncll, 2 hinge; a row without a label takes its marginal likelihood. `groups` is scratch (n, number of groups).
+    loss 0 is nll, 1 ncll, 2 hinge; a row without a label takes its marginal likelihood. groups <- log p(x, group). Returns the sum of the
+    losses. A group's outcomes share its weight by their posterior: w_j = w_group p(j | group).
     """
     n, J = scores.shape
     n_groups = J // width
     for i in range(n):
-        for j in range(J):
-            scores[i, j] += constant[j]
-    group_scores(scores, width, groups)
-    total = 0.0
-    for i in range(n):
-        weight, label = weights[i], y[i]
-        top = -np.inf
         for c in range(n_groups):
-            top = max(top, groups[i, c])
+            top = -np.inf
+            for j in range(c * width, (c + 1) * width):
+                scores[i, j] += constant[j]
+                top = max(top, scores[i, j])
+            groups[i, c] = top
+            if top == -np.inf:
+                top = 0.0
+            for j in range(c * width, (c + 1) * width):
+                scores[i, j] -= top
+    exponentials(scores.reshape(n * J), scratch)
+    total = 0.0
+    shares = np.empty(n_groups)
+    for i in range(n):
+        best = -np.inf
+        for c in range(n_groups):
+            whole = 0.0
+            for j in range(c * width, (c + 1) * width):
+                whole += scores[i, j]
+            for j in range(c * width, (c + 1) * width):
+                scores[i, j] /= whole
+            groups[i, c] += math.log(whole)
+            best = max(best, groups[i, c])
         whole = 0.0
         for c in range(n_groups):
-            whole += math.exp(groups[i, c] - top)
-        norm = top + math.log(whole)
-        for j in range(J):
-            result[i, j] = 0.0
+            shares[c] = math.exp(groups[i, c] - best)
+            whole += shares[c]
+        norm = best + math.log(whole)
+        weight, label = weights[i], y[i]
+        for c in range(n_groups):
+            shares[c] = weight * shares[c] / whole
         if label < 0:
             total -= weight * norm
-            for j in range(J):
-                result[i, j] = weight * math.exp(scores[i, j] - norm)
-            continue
-        own = groups[i, label]
-        first, last = label * width, (label + 1) * width
-        if loss == 0:
-            total -= weight * own
-            for j in range(first, last):
-                result[i, j] = weight * math.exp(scores[i, j] - own)
+        elif loss == 0:
+            total -= weight * groups[i, label]
+            shares[:] = 0.0
+            shares[label] = weight
         elif loss == 1:
-            total += weight * (norm - own)
-            for j in range(J):
-                result[i, j] = -weight * math.exp(scores[i, j] - norm)
-            for j in range(first, last):
-                result[i, j] += weight * math.exp(scores[i, j] - own)
-        else:
-            rival, best = -1, -np.inf
+            total += weight * (norm - groups[i, label])
             for c in range(n_groups):
-                if c != label and groups[i, c] > best:
-                    rival, best = c, groups[i, c]
-            hinge = margin - own + best
+                shares[c] = -shares[c]
+            shares[label] += weight
+        else:
+            rival, reach = -1, -np.inf
+            for c in range(n_groups):
+                if c != label and groups[i, c] > reach:
+                    rival, reach = c, groups[i, c]
+            hinge = margin - groups[i, label] + reach
+            shares[:] = 0.0
             if rival >= 0 and hinge > 0.0:
                 total += weight * hinge
-                for j in range(first, last):
-                    result[i, j] += weight * math.exp(scores[i, j] - own)
-                for j in range(rival * width, (rival + 1) * width):
-                    result[i, j] -= weight * math.exp(scores[i, j] - best)
+                shares[label], shares[rival] = weight, -weight
+        for c in range(n_groups):
+            for j in range(c * width, (c + 1) * width):
+                scores[i, j] *= shares[c]
     return total
 
 

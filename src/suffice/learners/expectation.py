@@ -90,11 +90,11 @@ class Rows:
             last = min(first + form.chunk, shard.stop)
             phi = form.read(first, last - first, buffers)
             scores = form.scores(phi, theta)
-            signed, groups = np.empty_like(scores), np.empty((last - first, J // self.width))
+            groups, scratch = np.empty((len(scores), J // self.width)), np.empty(scores.size)
             y, weights = self.labels[first:last], self.weights[first:last]
-            total += weigh_groups(scores, constant, y, weights, self.width, loss.code, loss.margin, groups, signed)
-            mass += signed.sum(axis=0)
-            form.add(phi, signed, theta, out)
+            total += weigh_groups(scores, constant, y, weights, self.width, loss.code, loss.margin, groups, scratch)
+            mass += scores.sum(axis=0)
+            form.add(phi, scores, theta, out)
         return Sums(total, mass, out)
 
     def scores(self, coefficients) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Mixtures: densities with a latent component, learned by every kind of EM; alone, and inside classifiers."""
 
+from .classifier import MixtureClassifier
 from .families import (
     BernoulliMixture,
     CategoricalMixture,
@@ -14,6 +15,7 @@ __all__ = [
     "CategoricalMixture",
     "GaussianMixture",
     "MixedMixture",
+    "MixtureClassifier",
     "MultinomialMixture",
     "PoissonMixture",
 ]

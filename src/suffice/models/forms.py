@@ -183,8 +183,9 @@ class BernoulliForm(ValueForm):
 
     def record(self, mass, out):
         seen, on = self.seen_and_sum(mass, out)
-        count = np.stack([seen - on, on], axis=2).reshape(len(mass), -1).T
-        count = np.maximum(count, 0.0)
+        off = seen - on
+        off[np.abs(off) < 1e-12 * np.abs(seen)] = 0.0  # rounding
+        count = np.stack([off, on], axis=2).reshape(len(mass), -1).T
         return categorical.Moments(mass, count, self.model.block_sums(count))
 
 
