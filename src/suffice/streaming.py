@@ -34,6 +34,9 @@ class Streaming:
     unlabelled_weight: Any
     _stored_model: Any
     _statistics: Any
+    _validated: Any  # these three are GenerativeClassifier's
+    _check_rows: Any
+    _check_class_prior: Any
 
     @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):

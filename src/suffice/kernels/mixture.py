@@ -81,8 +81,8 @@ def group_scores(scores, width, result):
 def weigh_groups(scores, constant, y, weights, width, loss, margin, groups, scratch):
     """scores + constant <- signed weights of the outcomes under a loss over groups (Masegosa 2014, Table 2), in place.
 
-    loss 0 is nll, 1 ncll, 2 hinge; a row without a label takes its marginal likelihood. groups <- log p(x, group). Returns the sum of the
-    losses. A group's outcomes share its weight by their posterior: w_j = w_group p(j | group).
+    loss 0 is nll, 1 ncll, 2 hinge; a row without a label takes its marginal likelihood. groups <- log p(x, group). Returns the sum
+    of the losses. A group's outcomes share its weight by their posterior: w_j = w_group p(j | group).
     """
     n, J = scores.shape
     n_groups = J // width

@@ -20,6 +20,7 @@ from .expectation import Expected, Rows
 
 STARVED = 0.5  # rows: a component with less is dying
 MAX_RESEEDED = 3  # for each component
+SPREAD = 2000  # rows that a component that begins anew looks like, in part
 
 
 @dataclass(eq=False)
@@ -124,8 +125,9 @@ def reseeded(problem: MixtureProblem, state: State) -> tuple[Any, list[int]]:
     if not dying or expected.worst_row < 0 or K == 1:
         return statistics, []
     k = dying[0]  # one at a time: two at the same row would stay together
-    chosen = np.concatenate([[expected.worst_row], np.linspace(0, n - 1, min(n, 50)).astype(int)])
-    shares = np.zeros((len(chosen), K))
-    shares[0, k], shares[1:, k] = 0.5, 0.5 / (len(chosen) - 1)
+    spread = np.linspace(0, n - 1, min(n, SPREAD)).astype(int)
+    shares = np.zeros((1 + len(spread), K))
+    shares[0, k], shares[1:, k] = 0.5, 0.5 * rows.weights[spread] / max(float(rows.weights[spread].sum()), 1e-300)
+    chosen = np.concatenate([[expected.worst_row], spread])
     fresh = model.completed_statistics(rows.form.X[chosen], 0.1 * total / K * shares, state.moments)
     return statistics + fresh, [k]

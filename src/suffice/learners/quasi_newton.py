@@ -36,9 +36,9 @@ class GroupProblem:
 
     def value_and_gradient(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """F and its gradient, of a row."""
-        moments = self.coordinates.moments(vector)
-        loss, statistics = self.rows.loss(self.rows.form.coefficients(moments), self.loss)
-        prior = self.rows.form.model.log_likelihood(self.prior, moments)
+        coefficients = self.coordinates.coefficients(vector, self.rows.form)
+        loss, statistics = self.rows.loss(coefficients, self.loss)
+        prior = self.coordinates.log_likelihood(vector, self.prior)
         gradient = -self.coordinates.gradient(vector, statistics + self.prior)
         return (loss - prior) / self.total, gradient / self.total
 
@@ -49,12 +49,14 @@ class QuasiNewton:
     tol: float = 1e-6  # relative decrease of F that ends it
 
     def solve(self, problem: GroupProblem, start, report: Callable[[int, dict], None] | None = None) -> Fit:
-        began, last = time.perf_counter(), [np.inf]
+        began = time.perf_counter()
         history: dict[str, list] = {"objective": [], "seconds": []}
 
         def objective(vector: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = problem.value_and_gradient(vector)
-            last[0] = value
+            try:
+                value, gradient = problem.value_and_gradient(vector)
+            except np.linalg.LinAlgError:  # a step to the edge of the domain
+                return 1e30, np.zeros_like(vector)
             if not np.isfinite(value) or not np.isfinite(gradient).all():
                 return 1e30, np.zeros_like(vector)
             return value, gradient

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from ..classifier import GenerativeClassifier
 from ..engines import Engine, n_threads
@@ -62,8 +62,8 @@ class MixtureClassifier(GenerativeClassifier):
 
     Notes
     -----
-    `prior` is the number of pooled pseudo-rows of a component under "ncll" and "hinge" (the pseudo-rows of EM under "nll"); `max_epochs` the
-    most steps of the minimiser or passes of EM; `algorithm` is "auto", "lbfgs" or "em".
+    `prior` is the number of pooled pseudo-rows of a component under "ncll" and "hinge" (the pseudo-rows of EM under "nll");
+    `max_epochs` the most steps of the minimiser or passes of EM; `algorithm` is "auto", "lbfgs" or "em".
 
     Examples
     --------
@@ -102,10 +102,9 @@ class MixtureClassifier(GenerativeClassifier):
             return validated_table(self, X, reset=reset)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        checked = validated_table(self, X, reset=reset)
-        if checked.shape[0] != len(y):
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{checked.shape[0]}, {len(y)}]")
-        return checked, np.asarray(y)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        return validated_table(self, X, reset=reset), y
 
     def _row_options(self):
         return super()._row_options() | {"accept_sparse": False if self.family == "categorical" else "csr"}
@@ -138,7 +137,9 @@ class MixtureClassifier(GenerativeClassifier):
         return self._reader_.unscaled(self._reader_.nb._unscaled(X, model) if self.family == "poisson" else X)
 
     def _unscaled_std(self, std):
-        return self._reader_.nb._unscaled_std(std) if self.family in ("poisson", "mixed") else std
+        if self.family == "poisson":
+            return std * self._reader_.nb.unit_
+        return self._reader_.unscaled_std(std)
 
     def _filled(self, given, filled):
         return self._reader_.filled(given, filled)
@@ -310,7 +311,7 @@ class MixtureClassifier(GenerativeClassifier):
         return self._unscaled(X, self._stored_model), self.classes_[outcomes // self._stored_width]
 
     def impute(self, X, y=None, return_std=False):
-        """Fill missing cells with their expectation given the observed cells (categories: the most probable one) and the label `y`, if known.
+        """Fill missing cells with their expectation (categories: the most probable one) given the observed cells, and `y` if known.
 
         With `return_std` also the standard deviations of the cells: 0 where they were observed.
         """
@@ -341,7 +342,9 @@ class MixtureClassifier(GenerativeClassifier):
         if self.family not in CLASSES:
             raise ValueError(f"family={self.family!r} is not one of {', '.join(map(repr, CLASSES))}")
         if self.covariance_type not in COVARIANCES:
-            raise ValueError(f"covariance_type={self.covariance_type!r} is not one of {', '.join(map(repr, COVARIANCES))}")
+            raise ValueError(
+                f"covariance_type={self.covariance_type!r} is not one of {', '.join(map(repr, COVARIANCES))}"
+            )
         H, jobs = self.n_components, self.n_jobs
         if isinstance(H, bool) or not isinstance(H, (int, np.integer)) or H < 1:
             raise ValueError(f"n_components={H!r} is not a positive whole number")
@@ -361,7 +364,9 @@ class MixtureClassifier(GenerativeClassifier):
         model, moments, name = self._stored_model, self.moments_, type(self).__name__
         K, d = len(self.classes_), self.n_features_in_
         if model.n_features != d or K == 0 or model.n_outcomes % K or not 0 < model.n_outcomes <= 10**7:
-            raise ValueError(f"the file's {name} does not fit together: classes, columns and parameters differ in number")
+            raise ValueError(
+                f"the file's {name} does not fit together: classes, columns and parameters differ in number"
+            )
         empty = sparse.csr_matrix((0, d)) if model.family == "multinomial" else np.zeros((0, d))
         largest = max(int(np.size(array)) for array in moments.arrays())
         if d > max(largest, 1) or model.n_outcomes > largest:

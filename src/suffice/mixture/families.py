@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..models import gaussian_diagonal, gaussian_full, gaussian_tied
@@ -16,7 +18,12 @@ from ..models.poisson import Poisson, rates
 from .base import Mixture, documented, is_number
 from .readers import reader, validated_table
 
-COVARIANCES = {"full": GaussianFull, "tied": GaussianTied, "diag": GaussianDiagonal, "spherical": GaussianSpherical}
+COVARIANCES: dict[str, Any] = {
+    "full": GaussianFull,
+    "tied": GaussianTied,
+    "diag": GaussianDiagonal,
+    "spherical": GaussianSpherical,
+}
 
 
 @documented
@@ -65,6 +72,27 @@ class GaussianMixture(Mixture):
         self.means_init = means_init
         self.precisions_init = precisions_init
 
+    @classmethod
+    def of(cls, weights, means, covariances, covariance_type="full") -> GaussianMixture:
+        """A mixture with given parameters, as if it had been fitted (covariances in scikit-learn's shapes)."""
+        weights, means, covariances = (np.array(values, dtype=float) for values in (weights, means, covariances))
+        model = cls(len(weights), covariance_type=covariance_type)
+        model._check_parameters()
+        K, d = means.shape
+        family = COVARIANCES[covariance_type](K, d, np.zeros(d))
+        shapes = {"full": (K, d, d), "tied": (d, d), "diag": (K, d), "spherical": (K,)}
+        if covariances.shape != shapes[covariance_type] or weights.shape != (K,) or not np.isclose(weights.sum(), 1.0):
+            raise ValueError(
+                f"weights, means and covariances have the shapes {weights.shape}, {means.shape} and {covariances.shape}; they must "
+                f"be ({K},) with sum 1, ({K}, {d}) and {shapes[covariance_type]}"
+            )
+        model._stored_model, model.moments_ = family, gaussian_moments(covariance_type, weights, means, covariances)
+        if not family.in_domain(model.moments_):
+            raise ValueError("weights must be positive and covariances positive definite")
+        model._reader_, model.n_features_in_, model.converged_, model.n_iter_ = model._reader(), d, True, 0
+        model._finish(family)
+        return model
+
     def _reader(self):
         return reader("gaussian")
 
@@ -103,12 +131,7 @@ class GaussianMixture(Mixture):
                 raise ValueError(f"means_init has shape {mean.shape}; it must be finite, of shape ({K}, {d})")
         if self.precisions_init is not None:
             covariance = inverted(np.asarray(self.precisions_init, dtype=float), covariance.shape, self.covariance_type)
-        mass = float(problem.weights.sum()) * weights
-        if self.covariance_type in ("diag", "spherical"):
-            variance = covariance if covariance.ndim == 2 else np.repeat(covariance[:, None], d, axis=1)
-            return gaussian_diagonal.from_parameters(mass, model.spread(mass), mean, variance)
-        module = gaussian_full if self.covariance_type == "full" else gaussian_tied
-        return module.from_parameters(mass, mass.copy(), mean, covariance)
+        return gaussian_moments(self.covariance_type, float(problem.weights.sum()) * weights, mean, covariance)
 
     def _parameters(self, model, moments):
         """Means (about the location) and covariances in scikit-learn's shapes."""
@@ -134,6 +157,15 @@ class GaussianMixture(Mixture):
         K, d = self.means_.shape
         spread = {"full": K * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": K * d, "spherical": K}
         return spread[self.covariance_type] + K * d + K - 1
+
+
+def gaussian_moments(kind: str, mass: np.ndarray, mean: np.ndarray, covariance: np.ndarray):
+    """Moments of components with these masses, means about the location, and covariances in scikit-learn's shapes."""
+    if kind in ("diag", "spherical"):
+        variance = covariance if covariance.ndim == 2 else np.repeat(covariance[:, None], mean.shape[1], axis=1)
+        return gaussian_diagonal.from_parameters(mass, np.repeat(mass[:, None], mean.shape[1], axis=1), mean, variance)
+    module = gaussian_full if kind == "full" else gaussian_tied
+    return module.from_parameters(mass, mass.copy(), mean, covariance)
 
 
 def inverted(precisions: np.ndarray, shape: tuple, kind: str) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Classifiers with a mixture per class on a stream: online EM, and stochastic steps towards classification on top of it.
 
-Online EM (with the labels) keeps the statistics of what was seen. Under a discriminative loss mirror steps in the moments follow, towards a
-prior that is made of those statistics: one pooled pseudo-row of every component and a tenth of the EM moments.
+Online EM (with the labels) keeps the statistics of what was seen. Under a discriminative loss mirror steps in the moments follow,
+towards a prior that is made of those statistics: one pooled pseudo-row of every component and a tenth of the EM moments.
 """
 
 from __future__ import annotations

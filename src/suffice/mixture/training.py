@@ -1,9 +1,9 @@
 """How a classifier with a mixture per class is trained: EM per class, candidates of a prior, the choice among them on held-out rows.
 
-Outcomes are (class, component) pairs, so the signed weights of the losses apply as they are (Masegosa 2014, Table 2). Training starts at the
-EM of every class. The prior is `pooled` pseudo-rows of every component that look like all rows together, plus the share `own` of the EM
-moments; no single pair of them is right (components much narrower than the data want the second, few rows want the first), so a few are
-tried on a quarter of the rows, with EM itself among them.
+Outcomes are (class, component) pairs, so the signed weights of the losses apply as they are (Masegosa 2014, Table 2). Training
+starts at the EM of every class. The prior is `pooled` pseudo-rows of every component that look like all rows together, plus the
+share `own` of the EM moments; no single pair of them is right (components much narrower than the data want the second, few rows
+want the first), so a few are tried on a quarter of the rows, with EM itself among them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ..models.base import Model
 from ..models.component_priors import component_prior
 from ..models.coordinates import coordinates_of
 from ..models.forms import form_of
+from ..models.rows import dense
 from ..selection import Choice, best_temperature, clipped_losses
 from .starts import start_shares
 
@@ -128,7 +129,10 @@ def descended(task: Task, em, setting: priors.Setting, steps: int, tol: float, r
     if hasattr(model, "projected"):
         start = model.projected(start)
     problem = GroupProblem(task.rows(), task.loss, prior, coordinates_of(model, em))
-    return QuasiNewton(steps, tol).solve(problem, start, report)
+    fit = QuasiNewton(steps, tol).solve(problem, start, report)
+    if not model.in_domain(fit.moments):  # at the edge, beyond what moments can hold
+        fit.moments, fit.stopped = em, f"{fit.stopped}; it left the domain, so EM was kept"
+    return fit
 
 
 def candidates_of(task: Task) -> list[priors.Setting]:
@@ -169,11 +173,19 @@ class Trial:
         return loss, float(self.weights @ (scores.argmax(axis=1) == self.y)), temperature
 
 
+def n_distinct(task: Task) -> int:
+    """Labelled rows; where there are few, a row that occurs twice counts once (as a row of weight 2 does)."""
+    labelled = np.flatnonzero((task.y >= 0) & (task.weights > 0))
+    if len(labelled) > 1000:
+        return len(labelled)
+    return len(np.unique(np.column_stack([task.y[labelled], dense(task.X[labelled])]), axis=0, equal_nan=True))
+
+
 def choose(task: Task, generator, tol: float) -> Choice:
     """The candidate with the lowest held-out log-loss; None: EM itself."""
-    labelled = np.bincount(task.y[(task.y >= 0) & (task.weights > 0)], minlength=task.n_classes)
-    if labelled.sum() < 10 * np.count_nonzero(labelled):
-        return Choice(None, reason=f"{labelled.sum()} rows are fewer than 10 for each class")
+    n, n_classes = n_distinct(task), len(np.unique(task.y[task.y >= 0]))
+    if n < 10 * n_classes:
+        return Choice(None, reason=f"{n} distinct rows are fewer than 10 for each class")
     trial = Trial(task.unlabelled_at(0.0), generator)
     ems: dict[int, Any] = {}
     seeds = generator.spawn(len(trial.folds))

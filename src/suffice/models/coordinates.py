@@ -1,17 +1,18 @@
 r"""Unconstrained coordinates of a model, for minimisers that know nothing of domains.
 
     masses            logit pi
-    Gaussian          m,  log v             (spherical: one log v; correlated: the factor L of the precision L L', logarithms on its diagonal)
+    Gaussian          m,  log v             (spherical: one log v; correlated: the factor L of the precision L L', log on its diagonal)
     categories, words logit q
     Poisson           log rate
 
 `gradient(vector, statistics)` is the gradient of <theta, statistics> (`Model.log_likelihood`, theta normalised), linear in the
-statistics: with the signed statistics of a loss it is minus the loss's gradient, with pseudo-statistics that of the log prior. Numbers are
-taken in units of a typical deviation of their column, so the units of the data do not matter to the minimiser.
+statistics: with the signed statistics of a loss it is minus the loss's gradient, with pseudo-statistics that of the log prior. Numbers
+are taken in units of a typical deviation of their column, so the units of the data do not matter to the minimiser.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ import numpy as np
 from . import categorical, gaussian_diagonal, gaussian_full, gaussian_tied, mixed, multinomial, poisson
 from .base import Model, log_masses
 from .component_priors import typical_of
+from .forms import log_density
+from .gaussian_diagonal import LOG_2PI
 from .gaussian_spherical import GaussianSpherical
 
 LIMIT = 60.0  # logarithms stay within it
@@ -53,6 +56,14 @@ class Coordinates:
         """Of total mass one."""
         logits, *blocks = self.split(vector)
         return self.record(softmax(logits), blocks)
+
+    def coefficients(self, vector: np.ndarray, form):
+        """What the form's scores need, without a detour over moments where that would round (small variances, far means)."""
+        return form.coefficients(self.moments(vector))
+
+    def log_likelihood(self, vector: np.ndarray, statistics) -> float:
+        """<theta, statistics>."""
+        return self.model.log_likelihood(statistics, self.moments(vector))
 
     def gradient(self, vector: np.ndarray, statistics) -> np.ndarray:
         logits, *blocks = self.split(vector)
@@ -101,6 +112,19 @@ class DiagonalCoordinates(Coordinates):
         mean, variance = blocks[0] * self.unit, self._variance(blocks[1]) * self.unit**2
         return gaussian_diagonal.from_parameters(mass, self.model.spread(mass), mean, variance)
 
+    def coefficients(self, vector, form):
+        logits, *blocks = self.split(vector)
+        mean, variance = blocks[0] * self.unit, self._variance(blocks[1]) * self.unit**2
+        constant = -0.5 * (np.log(variance) + LOG_2PI + mean**2 / variance)
+        return form.of_cells(np.log(softmax(logits)), constant, mean / variance, -0.5 / variance)
+
+    def log_likelihood(self, vector, statistics):
+        logits, *blocks = self.split(vector)
+        mean, variance = blocks[0] * self.unit, self._variance(blocks[1]) * self.unit**2
+        squares = statistics.second - 2 * mean * statistics.first + mean**2 * statistics.weight
+        cells = statistics.weight * (np.log(variance) + LOG_2PI) + squares / variance
+        return float(statistics.mass @ np.log(softmax(logits)) - 0.5 * cells.sum())
+
     def slopes(self, blocks, statistics):
         mean, variance = blocks[0], self._variance(blocks[1])
         weight, first, second = statistics.weight, statistics.first / self.unit, statistics.second / self.unit**2
@@ -144,18 +168,37 @@ class FullCoordinates(Coordinates):
         covariance = covariance[0] if self.is_tied else covariance
         return self._module.from_parameters(mass, mass.copy(), blocks[0] * self.unit, covariance)
 
-    def slopes(self, blocks, statistics):
-        mean, factors = blocks[0], self._factors(blocks[1])
-        units = np.outer(self.unit, self.unit)
-        weight, first, second = statistics.weight, statistics.first / self.unit, statistics.second / units
+    def coefficients(self, vector, form):
+        logits, *blocks = self.split(vector)
+        whitening = self._factors(blocks[1]) / self.unit[:, None]
+        whitening = whitening[0] if self.is_tied else whitening
+        return form.of_whitening(np.log(softmax(logits)), log_density(whitening), blocks[0] * self.unit, whitening)
+
+    def log_likelihood(self, vector, statistics):
+        logits, *blocks = self.split(vector)
+        factors = self._factors(blocks[1])
+        scatter, total = self._scatter(blocks[0], statistics)
+        whitened = factors.transpose(0, 2, 1) @ scatter @ factors
+        spread = total @ log_density(factors / self.unit[:, None]) - 0.5 * np.einsum("kaa->", whitened)
+        return float(statistics.mass @ np.log(softmax(logits)) + spread)
+
+    def _scatter(self, mean, statistics) -> tuple[np.ndarray, np.ndarray]:
+        """Squares about the means in units of the columns, and their weights: for every outcome, or for all together."""
+        weight, first = statistics.weight, statistics.first / self.unit
+        second = statistics.second / np.outer(self.unit, self.unit)
         cross = mean[:, :, None] * first[:, None, :]
         own = weight[:, None, None] * gaussian_full.outer(mean)
         if self.is_tied:
-            scatter = (second - (cross + cross.transpose(0, 2, 1)).sum(axis=0) + own.sum(axis=0))[None]
-            total = np.array([weight.sum()])
-        else:
-            scatter, total = second - cross - cross.transpose(0, 2, 1) + own, weight
-        precision = np.broadcast_to(factors @ factors.transpose(0, 2, 1), own.shape)
+            scatter = second - (cross + cross.transpose(0, 2, 1)).sum(axis=0) + own.sum(axis=0)
+            return scatter[None], np.array([weight.sum()])
+        return second - cross - cross.transpose(0, 2, 1) + own, weight
+
+    def slopes(self, blocks, statistics):
+        mean, factors = blocks[0], self._factors(blocks[1])
+        weight, first = statistics.weight, statistics.first / self.unit
+        scatter, total = self._scatter(mean, statistics)
+        d = self.model.n_features
+        precision = np.broadcast_to(factors @ factors.transpose(0, 2, 1), (len(mean), d, d))
         means = np.einsum("kab,kb->ka", precision, first - weight[:, None] * mean)
         slope = -(scatter @ factors)[:, self.lower[0], self.lower[1]]
         own_factor = factors[:, self.lower[0], self.lower[1]]
@@ -218,13 +261,13 @@ class MixedCoordinates(Coordinates):
 
     def _prepare(self, moments):
         kinds = (DiagonalCoordinates, CategoryCoordinates, PoissonCoordinates)
-        parts = zip(kinds, self.model.models, moments.parts, strict=True)  # type: ignore[attr-defined]
+        parts = zip(kinds, self.model.models, moments.parts, strict=True)
         self.parts = [kind(model, own) for kind, model, own in parts]
         self.counts = [len(part.blocks(own)) for part, own in zip(self.parts, moments.parts, strict=True)]
 
     def _own(self, blocks: list) -> list[list]:
         ends = np.cumsum([0, *self.counts])
-        return [blocks[first:last] for first, last in zip(ends[:-1], ends[1:], strict=True)]
+        return [blocks[first:last] for first, last in pairwise(ends)]
 
     def blocks(self, moments):
         parts = zip(self.parts, moments.parts, strict=True)
