@@ -115,9 +115,6 @@ def test_streams_of_a_table(table):
     np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-6)
 
 
-@pytest.mark.xfail(
-    reason="issue 3 is open: log-loss .3158 on its branch, .3191 after the merge (target .317)", strict=False
-)
 @pytest.mark.data
 @pytest.mark.slow
 def test_adult():

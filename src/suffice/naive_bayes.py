@@ -53,6 +53,9 @@ PARAMETERS = """
         Print a line a pass.
     warm_start : bool, default=False
         Start from the last fit.
+    n_jobs : int or None, default=None
+        Threads that try out priors on the held-out parts side by side; None is one, -1 one for every core. It changes the time, not
+        a bit of the result.
 """
 
 ATTRIBUTES = """
@@ -67,8 +70,8 @@ ATTRIBUTES = """
         Per pass: objective, the three losses, accuracy, duality gap, shortened steps, seconds.
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why training stopped.
     temperature_, background_ : float
-        Factor on the scores and share of the class frequencies in `predict_proba` (1 and 0 unless the loss does not calibrate
-        itself).
+        Factor on the scores and share of the class frequencies in `predict_proba` (1 and 0 unless held-out rows asked for
+        more).
     unlabelled_weight_ : float
         What rows without a label counted.
     choice_ : the prior that was chosen, or why maximum likelihood was kept.
@@ -134,7 +137,7 @@ class CountClassifier(GenerativeClassifier):
         values = X.data if sparse.issparse(X) else X
         if (values < 0).any():
             raise ValueError(
-                f"Negative values in data passed to {type(self).__name__}: the smallest is {np.nanmin(values)}; "
+                f"Negative values in data passed to {type(self).__name__} as X: the smallest is {np.nanmin(values)}; "
                 "it takes counts. Use GaussianNB for numbers of any sign"
             )
         return X
@@ -177,12 +180,12 @@ class MultinomialNB(CountClassifier):
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
         class_prior=None, unlabelled_weight="auto",
-        row_norm="auto", random_state=None, verbose=0, warm_start=False,
+        row_norm="auto", random_state=None, verbose=0, warm_start=False, n_jobs=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, unlabelled_weight=unlabelled_weight,
-            random_state=random_state, verbose=verbose, warm_start=warm_start,
+            random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
         )  # fmt: skip
         self.row_norm = row_norm
 
@@ -206,6 +209,7 @@ class MultinomialNB(CountClassifier):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
+        tags.classifier_tags.poor_score = True  # as scikit-learn's: two columns of blobs are no counts of words
         return tags
 
     def _plain(self, problem, *, keep=True):
@@ -273,12 +277,12 @@ class BernoulliNB(GenerativeClassifier):
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
         class_prior=None, class_weight=None, unlabelled_weight="auto",
-        binarize=0.0, random_state=None, verbose=0, warm_start=False,
+        binarize=0.0, random_state=None, verbose=0, warm_start=False, n_jobs=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
-            random_state=random_state, verbose=verbose, warm_start=warm_start,
+            random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
         )  # fmt: skip
         self.binarize = binarize
 
@@ -345,12 +349,12 @@ class CategoricalNB(GenerativeClassifier):
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
         class_prior=None, class_weight=None, unlabelled_weight="auto",
-        min_categories=None, random_state=None, verbose=0, warm_start=False,
+        min_categories=None, random_state=None, verbose=0, warm_start=False, n_jobs=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
-            random_state=random_state, verbose=verbose, warm_start=warm_start,
+            random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
         )  # fmt: skip
         self.min_categories = min_categories
 
@@ -436,12 +440,12 @@ class PoissonNB(CountClassifier):
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
         class_prior=None, unlabelled_weight="auto",
-        unit="auto", random_state=None, verbose=0, warm_start=False,
+        unit="auto", random_state=None, verbose=0, warm_start=False, n_jobs=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, unlabelled_weight=unlabelled_weight,
-            random_state=random_state, verbose=verbose, warm_start=warm_start,
+            random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
         )  # fmt: skip
         self.unit = unit
 

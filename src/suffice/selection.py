@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from .engines import Engine
 from .learners.driver import Problem, run
 from .learners.incremental import Incremental
-from .priors import Setting, interior, search
+from .priors import ENOUGH, Setting, interior, search
 
 # standard errors by which training must beat maximum likelihood; more for few rows: the best of several settings always looks good
 EVIDENCE = 2.0
@@ -48,6 +50,7 @@ class Selection:
     learner: Any
     generator: np.random.Generator
     calibrate: bool
+    engine: Engine = field(default_factory=Engine)
     max_epochs: int = 8
     tol: float = 1e-2
     _folds: list = field(default_factory=list)
@@ -59,25 +62,30 @@ class Selection:
         counts = np.bincount(problem.y[labelled], minlength=problem.model.n_outcomes)
         if len(labelled) < 10 * np.count_nonzero(counts):
             return Choice(None, reason=f"{len(labelled)} rows are fewer than 10 for each class")
-        self._folds[:] = self._make_folds(labelled)
-        held_out = np.concatenate([fold.held_out for fold in self._folds])
-        y, weights = problem.y[held_out], problem.weights[held_out] / problem.weights[held_out].sum()
-        baseline = np.concatenate([fold.plain_scores for fold in self._folds])
+        folds, others = self._make_folds(labelled)
+        self._folds[:] = folds
+        y, weights = self._held_out_rows()
         temperatures: dict[Setting, float] = {}
-        losses: dict[Setting, tuple[np.ndarray, float, np.ndarray]] = {}
+        held_out: dict[Setting, np.ndarray] = {}
 
         def evaluate(setting: Setting) -> float:
-            scores = np.concatenate([self._held_out_scores(fold, setting) for fold in self._folds])
+            scores = self._held_out_scores(self._folds, setting)
             temperatures[setting] = best_temperature(scores, y, weights) if self.calibrate else 1.0
-            rows = clipped_losses(temperatures[setting] * scores, y)
-            losses[setting] = rows, float(weights @ (scores.argmax(axis=1) == y)), scores
-            score = float(weights @ rows)
+            held_out[setting] = scores
+            score = float(weights @ clipped_losses(temperatures[setting] * scores, y))
             if score < self._warm.get("score", np.inf):
                 self._warm.update(score=score, multipliers=self._mean_multipliers())
             return score
 
         setting, score = search(evaluate, strengths, seconds, **options)
-        rows, accuracy, scores = losses[setting]
+        scores, temperature = held_out[setting], temperatures[setting]
+        if others:  # the verdict and the calibration see every part: errors that count most are rare
+            self._folds.extend(make() for make in others)
+            scores = np.concatenate([scores, self._held_out_scores(self._folds[len(folds) :], setting)])
+            y, weights = self._held_out_rows()
+        baseline = np.concatenate([fold.plain_scores for fold in self._folds])
+        rows = clipped_losses(temperature * scores, y)
+        accuracy = float(weights @ (scores.argmax(axis=1) == y))
         gain = clipped_losses(baseline, y) - rows
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
@@ -93,10 +101,14 @@ class Selection:
                 reason=f"held-out accuracy {accuracy:.4f} is below {start_accuracy:.4f} of maximum likelihood",
             )
         reason = f"held-out log-loss {score:.4f}"
-        background, temperature = 0.0, temperatures[setting]
-        if self.calibrate:
-            background, temperature = best_background(scores, y, weights, temperature, shares(counts))
+        background, temperature = best_background(scores, y, weights, temperature, shares(counts), free=self.calibrate)
         return Choice(setting, temperature, score, reason, background, self._warm.get("multipliers"))
+
+    def _held_out_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Labels and normalised weights of all rows held out, fold after fold."""
+        held_out = np.concatenate([fold.held_out for fold in self._folds])
+        weights = self.problem.weights[held_out]
+        return self.problem.y[held_out], weights / weights.sum()
 
     def _mean_multipliers(self) -> np.ndarray | None:
         """Every row's multipliers, averaged over the folds that trained on it (only where folds share the rows)."""
@@ -110,8 +122,9 @@ class Selection:
         """Whether a fold is the same rows with weights of zero for those held out: no copy of the data."""
         return not self.problem.model.table_prior
 
-    def _make_folds(self, labelled: np.ndarray) -> list[Fold]:
-        """Parts dealt out class by class; a few of them held out in turn, fewer for more rows."""
+    def _make_folds(self, labelled: np.ndarray) -> tuple[list[Fold], list[Callable[[], Fold]]]:
+        """Five parts dealt out class by class; a few of them held out in turn in the search, fewer for more rows, and functions that
+        make the others (tables only)."""
         problem = self.problem
         shuffled = self.generator.permutation(labelled)[: 2 * MAX_ROWS if self.shares_rows else MAX_ROWS]
         dealt = shuffled[np.argsort(problem.y[shuffled], kind="stable")]
@@ -120,8 +133,10 @@ class Selection:
         n_folds = 5 if len(dealt) < 1000 else 3 if len(dealt) < 3000 else 1
         if self.shares_rows and len(dealt) >= 3000:
             n_folds = 2 if len(dealt) < 10_000 else 1
-        folds = []
-        for held in range(n_folds):
+
+        generators = self.generator.spawn(5)
+
+        def fold(held: int) -> Fold:
             train = np.sort(np.concatenate([dealt[part != held], unlabelled]))
             if self.shares_rows:
                 weights = np.zeros_like(problem.weights)
@@ -132,8 +147,12 @@ class Selection:
             statistics = problem.model.statistics(sub.X, sub.y, sub.weights)
             start = interior(problem.model, statistics)
             held_out = np.sort(dealt[part == held])
-            folds.append(Fold(sub, statistics, start, held_out, self._plain_scores(train, held_out)))
-        return folds
+            return Fold(sub, statistics, start, held_out, self._plain_scores(train, held_out), generators[held])
+
+        others: list[Callable[[], Fold]] = (
+            [] if self.shares_rows else [partial(fold, held) for held in range(n_folds, 5)]
+        )
+        return [fold(held) for held in range(n_folds)], others
 
     def _parts(self, dealt: np.ndarray) -> np.ndarray:
         """Five parts of rows sorted by class. Words: runs of each class, as they stand in the data, because neighbours (a thread, a
@@ -156,14 +175,18 @@ class Selection:
         statistics = model.statistics(X, self.problem.y, weights)
         return model.scores(interior(model, statistics), X, which=held_out)
 
-    def _held_out_scores(self, fold: Fold, setting: Setting) -> np.ndarray:
+    def _held_out_scores(self, folds: list[Fold], setting: Setting) -> np.ndarray:
+        """Scores of the rows held out, fold after fold; the folds are fitted side by side where the engine has threads."""
+        return np.concatenate(list(self.engine.each(lambda fold: self._scores_of(fold, setting), folds)))
+
+    def _scores_of(self, fold: Fold, setting: Setting) -> np.ndarray:
         model = self.problem.model
         sub = replace(fold.problem, prior=self.prior_of(model, fold.statistics, setting))
         learner = self.learner
         if self.shares_rows and isinstance(learner, Incremental):
             learner = Incremental(max(2e-3, learner.tolerance), watch=False)
         fit = run(
-            learner, sub, fold.start, self.generator,
+            learner, sub, fold.start, fold.generator,
             max_epochs=6 if self.shares_rows else self.max_epochs, tol=self.tol, multipliers=fold.multipliers,
         )  # fmt: skip
         fold.multipliers = fit.multipliers
@@ -177,6 +200,7 @@ class Fold:
     start: Any
     held_out: np.ndarray
     plain_scores: np.ndarray
+    generator: np.random.Generator  # its own, so that the order in which folds are fitted does not matter
     multipliers: np.ndarray | None = None
 
 
@@ -203,23 +227,25 @@ def shares(class_counts: np.ndarray) -> np.ndarray:
     return (class_counts + 1.0) / (class_counts + 1.0).sum()
 
 
-def best_background(scores, y, weights, temperature: float, frequency: np.ndarray) -> tuple[float, float]:
-    """The share of the class frequencies mixed into p(y | x), and the temperature, with the lowest log-loss together.
+def best_background(scores, y, weights, temperature: float, frequency, *, free: bool) -> tuple[float, float]:
+    """The share of the class frequencies mixed into p(y | x), and the temperature if it is `free`, with the lowest log-loss together.
 
-    A label that no word speaks for (a mistake, a document in another language) costs a confident classifier without bound; the
-    share says how often that happens.
+    A label that nothing in the row speaks for (a mistake, a document in another language, a number far outside the rest) costs a
+    confident classifier without bound; the share says how often that happens. It is zero where it gains too little to count.
     """
     from .kernels.measure import tempered_loss
 
     background = 0.0
-    for _ in range(2):
+    for _ in range(2 if free else 1):
         factor = temperature
 
         def loss(log_share: float, factor: float = factor) -> float:
             return tempered_loss(scores, y, weights, factor, np.exp(log_share), frequency)
 
-        background = float(
-            np.exp(minimize_scalar(loss, bounds=(-12.0, -1.0), method="bounded", options={"xatol": 1e-2}).x)
-        )
-        temperature = best_temperature(scores, y, weights, background, frequency)
+        found = minimize_scalar(loss, bounds=(-12.0, -1.0), method="bounded", options={"xatol": 1e-2})
+        background = float(np.exp(found.x))
+        if not free and found.fun >= tempered_loss(scores, y, weights, factor, 0.0, frequency) * (1 - ENOUGH):
+            return 0.0, temperature
+        if free:
+            temperature = best_temperature(scores, y, weights, background, frequency)
     return background, temperature

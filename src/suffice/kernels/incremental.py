@@ -171,7 +171,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
             low = 0.0
             high = min(1.0, limit)
             rise_low = dual_slope(loss, scores, delta, own, weight, label, margin, 0.0)
-            if rise_low <= 0.0:
+            if rise_low <= 0.0 or limit <= 0.0:
                 continue
             bend = 0.0  # how far the slope falls over a full step, to first order
             for k in range(K):

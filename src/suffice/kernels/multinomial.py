@@ -10,6 +10,8 @@ import numpy as np
 
 from .compile import compiled
 
+LEAST = 1e-8  # share of the mean weight that every outcome keeps: nothing else holds it above zero, and rounding is of the mean's size
+
 
 @compiled
 def scratch_for(state):
@@ -66,9 +68,10 @@ def reach(state, row, delta, scratch):
     mass, total, count, weight, log_count, log_weight, log_mass = state
     words, values = row
     limit = np.inf
+    least = LEAST * weight.mean()
     for k in range(len(mass)):
         if delta[k] < 0.0:
-            bound = mass[k]
+            bound = min(mass[k], max(weight[k] - least, 0.0) / max(scratch[0], 1e-300))
             for position in range(len(words)):
                 if values[position] > 0.0:
                     bound = min(bound, count[words[position], k] / values[position])

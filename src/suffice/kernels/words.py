@@ -66,7 +66,7 @@ def move_outcome(words, values, state, k, step, length, buffer):
     """Add step * s(x, k) to the moments and refresh the logarithms of the cells it touched."""
     mass, total, count, weight, log_count, log_weight, log_mass = state
     mass[k] = max(mass[k] + step, FLOOR)
-    weight[k] += step * length
+    weight[k] = max(weight[k] + step * length, FLOOR)
     log_mass[k] = math.log(mass[k])
     log_weight[k] = math.log(weight[k])
     n = len(words)

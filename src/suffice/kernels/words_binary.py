@@ -126,8 +126,8 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, toler
             difference[words[p]] = buffer[p]
         mass[0] = max(mass[0] - step, FLOOR)
         mass[1] = max(mass[1] + step, FLOOR)
-        weight[0] -= step * length
-        weight[1] += step * length
+        weight[0] = max(weight[0] - step * length, FLOOR)
+        weight[1] = max(weight[1] + step * length, FLOOR)
         offset = math.log(mass[1] / mass[0])
         per_word = math.log(weight[1] / weight[0])
         n_moved += 1

@@ -51,7 +51,7 @@ class Incremental:
         moments = self._moments(problem, multipliers)
         while not model.leaves_room(moments, problem.prior):  # a warm start from another prior may ask for too much
             multipliers = np.where((y < 0)[:, None], multipliers, 0.8 * multipliers)
-            if np.abs(multipliers[y >= 0]).max(initial=0.0) < 1e-6:
+            if not np.abs(multipliers[y >= 0]).max(initial=0.0) >= 1e-6:
                 multipliers[y >= 0] = 0.0
             moments = self._moments(problem, multipliers)
             if not multipliers[y >= 0].any() and not model.leaves_room(moments, problem.prior):

@@ -12,12 +12,11 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..classifier import without_na
 from ..engines import Engine, n_threads
-from ..guards import all_or_nothing
+from ..guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
 from ..learners.driver import run
 from ..learners.em import BatchEM, MixtureProblem
 from ..learners.expectation import Rows
@@ -139,7 +138,7 @@ class Mixture(DensityMixin, BaseEstimator):
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         model = self._centred(self._model(rows, self.n_components, weights), rows, weights)
         engine = Engine(n_threads(self.n_jobs))
-        with threadpool_limits(1, "blas"), engine.open():
+        with one_blas_thread(), engine.open():
             problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
             self._run(problem, generator)
         self._stream = None
@@ -277,7 +276,7 @@ class Mixture(DensityMixin, BaseEstimator):
         )
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         engine = Engine(n_threads(self.n_jobs))
-        with threadpool_limits(1, "blas"), engine.open():
+        with one_blas_thread(), engine.open():
             if first and not hasattr(self, "moments_"):
                 model = self._centred(self._model(rows, self.n_components, weights), rows, weights)
                 problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
@@ -374,7 +373,7 @@ class Mixture(DensityMixin, BaseEstimator):
 
     def _training_rows(self, X, sample_weight, labels, *, reset: bool):
         X = self._validated(X, reset=reset)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = checked_weights(sample_weight, X)
         labels, self._has_labels = self._checked_labels(labels, X.shape[0])
         if (weights == 0).all():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
@@ -406,10 +405,13 @@ class Mixture(DensityMixin, BaseEstimator):
         return values.astype(np.int64), bool((values >= 0).any())
 
     def _validated(self, X, *, reset: bool):
-        return validate_data(
-            self, without_na(X), reset=reset, accept_sparse=self._sparse, dtype=np.float64, order="C",
-            ensure_all_finite="allow-nan",
-        )  # fmt: skip
+        with naming("X"):
+            found = validate_data(
+                self, without_na(X), reset=reset, accept_sparse=self._sparse, dtype=np.float64, order="C",
+                ensure_all_finite="allow-nan",
+            )  # fmt: skip
+        refuse_huge(found)
+        return found
 
     _sparse: Any = "csr"
 
@@ -425,7 +427,7 @@ class Mixture(DensityMixin, BaseEstimator):
     def _joint(self, rows) -> np.ndarray:
         form = form_of(self._stored_model, rows)
         nothing = np.zeros(rows.shape[0])
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             return Rows(form, nothing, nothing, engine=Engine(n_threads(self.n_jobs))).scores(
                 form.coefficients(self.moments_)
             )

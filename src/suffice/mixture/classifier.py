@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ..classifier import GenerativeClassifier
 from ..engines import Engine, n_threads
-from ..guards import all_or_nothing
+from ..guards import all_or_nothing, one_blas_thread
 from ..learners.driver import Fit, Problem
 from ..learners.expectation import Rows
 from ..losses import LOSSES, Loss
@@ -83,7 +83,7 @@ class MixtureClassifier(GenerativeClassifier):
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
-            random_state=random_state, verbose=verbose, warm_start=warm_start,
+            random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
         )  # fmt: skip
         self.n_components = n_components
         self.family = family
@@ -91,7 +91,6 @@ class MixtureClassifier(GenerativeClassifier):
         self.kinds = kinds
         self.binarize = binarize
         self.min_categories = min_categories
-        self.n_jobs = n_jobs
 
     # -- rows -----------------------------------------------------------------------------------------------------------
 
@@ -256,7 +255,7 @@ class MixtureClassifier(GenerativeClassifier):
         engine = Engine(n_threads(self.n_jobs))
         task = Task(model, X, codes, weights, loss, self.n_components, engine)
         stream = getattr(self, "_group_stream", None)
-        with engine.open():
+        with one_blas_thread(), engine.open():
             stream = GroupStream.begun(task, generator, self) if stream is None else stream.moved(task)
         self._group_stream = stream
         counts = np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(self.classes_))
@@ -280,7 +279,7 @@ class MixtureClassifier(GenerativeClassifier):
 
     def _joint(self, X) -> np.ndarray:
         rows = self._rows_of(X)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"), one_blas_thread():
             return rows.group_scores(rows.form.coefficients(self.moments_))
 
     def predict_component_proba(self, X):
@@ -345,11 +344,9 @@ class MixtureClassifier(GenerativeClassifier):
             raise ValueError(
                 f"covariance_type={self.covariance_type!r} is not one of {', '.join(map(repr, COVARIANCES))}"
             )
-        H, jobs = self.n_components, self.n_jobs
+        H = self.n_components
         if isinstance(H, bool) or not isinstance(H, (int, np.integer)) or H < 1:
             raise ValueError(f"n_components={H!r} is not a positive whole number")
-        if jobs is not None and (not isinstance(jobs, (int, np.integer)) or jobs == 0):
-            raise ValueError(f"n_jobs={jobs!r} is neither None nor a whole number other than 0")
         if isinstance(self.prior, str) and self.prior != "auto":
             raise ValueError(f"prior={self.prior!r} is neither a number of pseudo-rows nor 'auto'")
         algorithm, self.algorithm = self.algorithm, "auto"

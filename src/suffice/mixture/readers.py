@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ..classifier import without_na
+from ..guards import naming, refuse_huge
 from ..mixed import MixedNB
 from ..naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 
@@ -60,10 +61,13 @@ def validated_table(estimator, X, *, reset: bool):
     if not (hasattr(X, "columns") and hasattr(X, "iloc")):
         X = np.asarray(X) if not hasattr(X, "toarray") else X
         if getattr(X, "dtype", None) is None or X.dtype.kind not in "OUS" or X.ndim != 2 or not all(X.shape):
-            return validate_data(
-                estimator, without_na(X), reset=reset, accept_sparse=False, dtype="numeric", order="C",
-                ensure_all_finite="allow-nan",
-            )  # fmt: skip
+            with naming("X"):
+                found = validate_data(
+                    estimator, without_na(X), reset=reset, accept_sparse=False, dtype="numeric", order="C",
+                    ensure_all_finite="allow-nan",
+                )  # fmt: skip
+            refuse_huge(found)
+            return found
     elif X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(f"X has {X.shape[0]} rows and {X.shape[1]} columns: it needs at least one of each")
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
