@@ -53,6 +53,7 @@ class MixtureClassifier(GenerativeClassifier):
     ATTRIBUTES
     weights_ : ndarray of shape (n_classes, n_components)
         Probabilities of class and component.
+    class_prior_ : ndarray of shape (n_classes,)
     means_, covariances_ : arrays (n_classes, n_components, ...)
         Of the Gaussian family (one covariance for "tied").
 
@@ -214,6 +215,7 @@ class MixtureClassifier(GenerativeClassifier):
     def _expose(self, model, moments) -> None:
         shape = (len(self.classes_), self.n_components)
         self.weights_ = (moments.mass / moments.mass.sum()).reshape(shape)
+        self.class_prior_ = self.weights_.sum(axis=1)
         if self.family == "gaussian":
             mean, covariance = gaussian_parameters(self.covariance_type, moments)
             self.means_ = (mean + model.location).reshape(*shape, -1)
