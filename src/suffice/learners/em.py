@@ -55,7 +55,12 @@ class MixtureProblem:
         return self._last[1]
 
     def coefficients(self, moments):
-        return self.rows.form.coefficients(checked(self, moments))
+        return self.rows.form.coefficients(moments if self.is_safe else checked(self, moments))
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the prior keeps every component inside the domain."""
+        return getattr(self.prior, "amount", 0.0) > 0
 
     def measured(self, moments, expected: Expected) -> Measure:
         log_likelihood = expected.log_likelihood

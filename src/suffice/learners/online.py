@@ -18,7 +18,7 @@ from .driver import Measure, run
 from .em import BatchEM, MixtureProblem
 from .expectation import Rows
 
-START_ROWS = 20_000  # rows that the start is found on
+START_ROWS = 10_000  # rows that the start is found on
 EXPONENT = 0.6
 MEMORY = 4.0  # batch t enters the average with the weight MEMORY / (t + MEMORY)
 

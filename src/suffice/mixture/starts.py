@@ -16,7 +16,7 @@ from ..models import categorical, gaussian_diagonal, gaussian_full, gaussian_tie
 from ..models.rows import dense
 
 STARTS = ("kmeans", "k-means++", "random", "random_from_data")
-MAX_ROWS = 20_000  # rows that take part in a start
+MAX_ROWS = 10_000  # rows that take part in a start
 LLOYD = 20  # rounds of k-means
 
 
