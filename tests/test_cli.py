@@ -138,7 +138,8 @@ def test_inspect(suffice):
 
 
 @pytest.mark.parametrize(
-    "model", ["gaussian-nb", "poisson-nb", "multinomial-nb", "bernoulli-nb", "categorical-nb", "discriminant"]
+    "model",
+    ["gaussian-nb", "poisson-nb", "multinomial-nb", "bernoulli-nb", "categorical-nb", "discriminant", "mixture"],
 )
 def test_every_model_trains(suffice, model):
     data = "m.csv -t y" if model == "categorical-nb" else "iris.csv -t species"

@@ -34,6 +34,9 @@ class Streaming:
     unlabelled_weight: Any
     _stored_model: Any
     _statistics: Any
+    _validated: Any  # these three are GenerativeClassifier's
+    _check_rows: Any
+    _check_class_prior: Any
 
     @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -57,11 +60,26 @@ class Streaming:
         self
         """
         loss = self._check_parameters()
+        first = not hasattr(self, "_stored_model")
+        X, codes, weights = self._stream_rows(X, y, classes, sample_weight, first, loss)
+        model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
+        X = self._scaled(X, model)
+        with one_blas_thread():
+            problem = Problem(model, X, codes, weights, loss, None)
+            statistics = self._seen_statistics(problem, None if first else self._statistics)
+            fit, average, n_steps = self._stream(problem, statistics, first)
+        self._statistics, self.class_count_ = statistics, statistics.mass
+        self._average, self._n_steps = average, n_steps
+        self.unlabelled_weight_ = self._stream_weight(loss)
+        self._keep(model, fit, Choice(None, reason="partial_fit does not choose a prior"))
+        return self
+
+    def _stream_rows(self, X, y, classes, sample_weight, first: bool, loss) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Checked rows, codes of their labels (-1: none) and weights; the first batch fixes the classes."""
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all rows at once: give weights {label: weight} for a stream"
             )
-        first = not hasattr(self, "_stored_model")
         known = self.classes_ if not first else None if classes is None else np.unique(classes)
         y, unlabelled = split_labels(y, known)
         X, y = self._validated(X, y, reset=first)
@@ -81,17 +99,7 @@ class Streaming:
         weights = checked_weights(sample_weight, X)
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         weights = np.where(unlabelled, self._stream_weight(loss) * weights, weights)
-        model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
-        X = self._scaled(X, model)
-        with one_blas_thread():
-            problem = Problem(model, X, codes, weights, loss, None)
-            statistics = self._seen_statistics(problem, None if first else self._statistics)
-            fit, average, n_steps = self._stream(problem, statistics, first)
-        self._statistics, self.class_count_ = statistics, statistics.mass
-        self._average, self._n_steps = average, n_steps
-        self.unlabelled_weight_ = self._stream_weight(loss)
-        self._keep(model, fit, Choice(None, reason="partial_fit does not choose a prior"))
-        return self
+        return X, codes, weights
 
     def _given_prior(self, model, statistics, *, discriminative: bool) -> Any:
         raise NotImplementedError  # GenerativeClassifier's

@@ -29,6 +29,7 @@ MODELS = {
     "categorical-nb": ("suffice.naive_bayes:CategoricalNB", {CATEGORICAL}),
     "mixed-nb": ("suffice.mixed:MixedNB", {NUMERIC, CATEGORICAL}),
     "discriminant": ("suffice.discriminant:GaussianDiscriminant", {NUMERIC}),
+    "mixture": ("suffice.mixture:MixtureClassifier", {NUMERIC, CATEGORICAL}),
 }
 CHOICES = ["naive-bayes", *MODELS]
 
@@ -160,6 +161,10 @@ def _estimator(name: str, format: str, kinds: Any, params: dict[str, Any]) -> An
                 if len(found) == 1
                 else "mixed-nb"
             )
+    if name == "mixture" and "family" not in params:
+        words = format in ("svmlight", "text")
+        one = {NUMERIC: "multinomial" if words else "gaussian", CATEGORICAL: "categorical"}
+        params = {"family": one[next(iter(found))] if len(found) == 1 else "mixed", **params}
     path, takes = MODELS[name]
     if not found <= takes:
         column = next(column for column, kind in kinds.items() if kind not in takes)

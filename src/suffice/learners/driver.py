@@ -36,6 +36,12 @@ class Problem:
     loss: Loss
     prior: Any  # moments: pseudo-statistics
 
+    patience = 2  # passes in a row that must lower F by too little to count
+
+    def scale(self, measure: Measure) -> float:
+        """What `tol` is a share of."""
+        return float(self.weights.sum()) * max(0.1, abs(measure.loss))
+
     def scores(self, moments, state: tuple | None = None) -> np.ndarray:
         return self.model.scores(moments, self.X, state)
 
@@ -135,14 +141,15 @@ def run(
             best.n_iter = epoch
             if report is not None:
                 report(epoch, line)
-            scale = float(problem.weights.sum()) * max(0.1, abs(measure.loss))
+            scale = problem.scale(measure)
             if measure.gap <= tol * scale:
                 best.converged, best.stopped = True, f"the duality gap fell below tol={tol:g}"
                 break
             if not np.isfinite(measure.gap):
                 quiet = quiet + 1 if previous - kept.objective <= 0.1 * tol * scale else 0
-                if quiet >= 2 and not state.is_searching:
-                    best.converged, best.stopped = True, f"two passes lowered the objective by less than tol={tol:g}"
+                if quiet >= problem.patience and not state.is_searching:
+                    passes = "two passes" if problem.patience == 2 else "a pass"
+                    best.converged, best.stopped = True, f"{passes} lowered the objective by less than tol={tol:g}"
                     break
             if state.is_done:
                 best.converged, best.stopped = True, "no step lowers the objective any more"

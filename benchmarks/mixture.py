@@ -1,0 +1,255 @@
+"""Mixtures: an EM iteration of ours, scikit-learn's, pomegranate's and stepmix's on the same rows; memory; online EM on two million.
+
+CPU and wall seconds of an iteration, best of several. Peers that are not installed are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn import mixture as theirs
+from threadpoolctl import threadpool_limits
+
+from suffice.datasets.images import load_binarized_mnist
+from suffice.engines import Engine
+from suffice.kernels.fast_exp import exponentials
+from suffice.learners.expectation import Rows
+from suffice.mixture import BernoulliMixture, GaussianMixture
+from suffice.models.forms import form_of
+
+N, D, K = 200_000, 20, 10
+MEMORY = """
+import resource, sys, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+from benchmarks.mixture import rows, start
+which, kind, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
+X = rows(n)
+options = dict(covariance_type=kind, max_iter=3, tol=0.0, reg_covar=1e-6, **start(X, kind))
+if which == "ours":
+    from suffice.mixture import GaussianMixture as Mixture
+else:
+    from sklearn.mixture import GaussianMixture as Mixture
+Mixture(10, **options).fit(X[:5000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+Mixture(10, **options).fit(X)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def rows(n: int = N, d: int = D, seed: int = 0) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    centres = 2.0 * generator.normal(size=(K, d))
+    return centres[generator.integers(K, size=n)] + generator.normal(size=(n, d))
+
+
+def start(X: np.ndarray, kind: str) -> dict:
+    precisions = {
+        "full": np.tile(np.eye(X.shape[1]), (K, 1, 1)),
+        "diag": np.ones((K, X.shape[1])),
+        "tied": np.eye(X.shape[1]),
+    }
+    return {"weights_init": np.full(K, 1 / K), "means_init": X[:K].copy(), "precisions_init": precisions[kind]}
+
+
+def seconds(work, repeats: int = 5) -> tuple[float, float]:
+    """(CPU, wall), best of several."""
+    cpu, wall = [], []
+    for _ in range(repeats):
+        before, began = time.process_time(), time.perf_counter()
+        work()
+        cpu.append(time.process_time() - before)
+        wall.append(time.perf_counter() - began)
+    return min(cpu), min(wall)
+
+
+def per_iteration(make, X, few: int = 3, many: int = 13) -> tuple[float, float]:
+    """Seconds of an iteration: fits of many iterations less fits of few."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        make(few).fit(X)
+        short = seconds(lambda: make(few).fit(X), 3)
+        long = seconds(lambda: make(many).fit(X), 3)
+    return tuple((b - a) / (many - few) for a, b in zip(short, long, strict=True))  # type: ignore[return-value]
+
+
+def thread_limit() -> float:
+    """How much faster two threads of nothing but arithmetic are here: what others leave of the second core."""
+    x = -np.random.default_rng(0).random(200_000)
+
+    def work(_):
+        y, scratch = x.copy(), np.empty_like(x)
+        for _ in range(60):
+            exponentials(y, scratch)
+            y[:] = x
+        return 0
+
+    work(0)
+    wall = [min(seconds(lambda: Engine(n).sum(work, list(range(8))), 3)[1] for _ in range(2)) for n in (1, 2)]  # noqa: B023
+    return wall[0] / wall[1]
+
+
+def gaussians() -> None:
+    X = rows()
+    print(f"two threads of pure arithmetic against one, on this machine at this moment: {thread_limit():.2f} times")
+    print(f"{N:,} x {D}, {K} components, one EM iteration, ms (CPU / wall)")
+    for kind in ("diag", "full", "tied"):
+        options = {"covariance_type": kind, "tol": 0.0, "reg_covar": 1e-6, **start(X, kind)}
+        with threadpool_limits(1):
+            other = per_iteration(lambda n: theirs.GaussianMixture(K, max_iter=n, **options), X)  # noqa: B023
+            one = per_iteration(lambda n: GaussianMixture(K, max_iter=n, **options), X)  # noqa: B023
+            two = per_iteration(lambda n: GaussianMixture(K, max_iter=n, n_jobs=2, **options), X)  # noqa: B023
+        print(
+            f"  {kind:5} scikit-learn {1e3 * other[0]:7.1f} / {1e3 * other[1]:7.1f}   ours {1e3 * one[0]:6.1f} / {1e3 * one[1]:6.1f}"
+            f"   two threads {1e3 * two[0]:6.1f} / {1e3 * two[1]:6.1f}   ratios: {other[0] / one[0]:.1f} (CPU), "
+            f"{other[1] / one[1]:.1f} (wall), threads {one[1] / two[1]:.2f}",
+            flush=True,
+        )
+
+
+def memory() -> None:
+    root = Path(__file__).parent.parent
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}
+    for kind in ("diag", "full"):
+        for which in ("ours", "theirs"):
+            found = [
+                float(
+                    subprocess.check_output(
+                        [sys.executable, "-c", MEMORY, which, kind, str(n)], env=environment, cwd=root
+                    )
+                )
+                for n in (N, 3 * N)
+            ]
+            print(
+                f"peak extra memory, {kind}, {which}: {found[0]:.0f} MB at {N:,} rows, {found[1]:.0f} MB at {3 * N:,}",
+                flush=True,
+            )
+
+
+def bernoulli() -> None:
+    """Binarised MNIST where it is, else rows of its shape."""
+    try:
+        images = load_binarized_mnist()
+        X = np.concatenate([images.train, images.valid]).reshape(60_000, -1).astype(float)
+        name = "binarised MNIST"
+    except Exception as error:
+        X = (np.random.default_rng(0).random((60_000, 784)) < 0.2).astype(float)
+        name = f"rows of MNIST's shape ({type(error).__name__})"
+    with threadpool_limits(1):
+        model = BernoulliMixture(20, max_iter=2, tol=0.0, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X)
+        form = form_of(model._stored_model, X)
+        every = Rows(form, np.ones(len(X)), np.full(len(X), -1), engine=Engine(1))
+        shares = model.predict_proba(X)
+        weights = np.random.default_rng(0).normal(size=(784, 20))
+        products = seconds(lambda: (X @ weights, shares.T @ X), 3)
+        ours = seconds(lambda: model_step(every, model), 3)
+    print(
+        f"Bernoulli mixture, 20 components, {name}: iteration {ours[0]:.3f} s CPU, the two products {products[0]:.3f}, "
+        f"ratio {ours[0] / products[0]:.2f}",
+        flush=True,
+    )
+
+
+def model_step(every: Rows, model: BernoulliMixture):
+    return every.expected(every.form.coefficients(model.moments_))
+
+
+def online(n: int = 2_000_000) -> None:
+    """Overlapping components, so that batch EM needs many iterations."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npy"
+        disk = np.lib.format.open_memmap(path, "w+", shape=(n, D))
+        for place in range(0, n, N):
+            disk[place : place + N] = stream_rows(min(N, n - place), place)
+        disk.flush()
+        test = stream_rows(50_000, 2**31 - 1)
+        X = np.load(path, mmap_mode="r")
+        options = {"covariance_type": "diag", "random_state": 0}
+        GaussianMixture(K, batch_size=8192, **options).partial_fit(test)  # compiled code is read from its cache once
+        stream = GaussianMixture(K, batch_size=8192, **options)
+        cpu, began = time.process_time(), time.perf_counter()
+        for place in range(0, n, 100_000):
+            stream.partial_fit(X[place : place + 100_000])
+        one_pass = time.process_time() - cpu, time.perf_counter() - began
+        batch = GaussianMixture(K, tol=1e-5, max_iter=60, **options).fit(np.asarray(X))
+        every = Rows(form_of(batch._stored_model, X), np.ones(n), np.full(n, -1), engine=Engine(1))
+        with threadpool_limits(1):
+            three = [3 * value for value in seconds(lambda: every.expected(every.form.coefficients(batch.moments_)), 3)]
+    ours, best = stream.score(test), batch.score(test)
+    print(
+        f"online EM, {n:,} rows from disk, one pass: {one_pass[0]:.2f} s CPU, {one_pass[1]:.2f} wall (three batch iterations "
+        f"{three[0]:.2f}, {three[1]:.2f}); held-out log-likelihood {ours:.4f} against {best:.4f} of batch EM ({batch.n_iter_} "
+        f"iterations): {100 * (best - ours) / abs(best):.3f} % below",
+        flush=True,
+    )
+
+
+def stream_rows(n: int, place: int) -> np.ndarray:
+    """Rows of one mixture of overlapping components, others for each place."""
+    centres = np.random.default_rng(0).normal(size=(K, D)) * 0.5
+    generator = np.random.default_rng([1, place])
+    return centres[generator.integers(K, size=n)] + generator.normal(size=(n, D))
+
+
+def peers() -> None:
+    X = rows(50_000)
+    print("50,000 x 20, 10 components, diagonal, an iteration in s CPU (each peer's own start)")
+    options = {"covariance_type": "diag", "tol": 0.0}
+    found = {
+        "suffice": lambda n: GaussianMixture(K, max_iter=n, random_state=0, **options),
+        "scikit-learn": lambda n: theirs.GaussianMixture(
+            K, max_iter=n, init_params="random_from_data", random_state=0, **options
+        ),
+    }
+    try:
+        from stepmix.stepmix import StepMix
+
+        found["stepmix"] = lambda n: StepMix(
+            K, measurement="continuous", max_iter=n, abs_tol=0.0, rel_tol=0.0, random_state=0, progress_bar=0, verbose=0
+        )
+    except ImportError:
+        print("  stepmix is not installed")
+    try:
+        import torch
+        from pomegranate.distributions import Normal
+        from pomegranate.gmm import GeneralMixtureModel
+
+        class Pomegranate:
+            def __init__(self, n: int):
+                self.n = n
+
+            def fit(self, X):
+                parts = [Normal(covariance_type="diag") for _ in range(K)]
+                GeneralMixtureModel(parts, max_iter=self.n, tol=-np.inf).fit(torch.as_tensor(X, dtype=torch.float64))
+
+        found["pomegranate"] = Pomegranate
+    except ImportError:
+        print("  pomegranate is not installed")
+    for name, make in found.items():
+        try:
+            with threadpool_limits(1):
+                cpu, _ = per_iteration(make, X, 2, 7)
+            print(f"  {name:13} {cpu:.4f}", flush=True)
+        except Exception as error:
+            print(f"  {name:13} failed: {error!s:.100}", flush=True)
+
+
+def run() -> None:
+    warnings.simplefilter("ignore")
+    print(f"peak memory of this process so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    gaussians()
+    memory()
+    bernoulli()
+    online()
+    peers()

@@ -1,0 +1,138 @@
+"""EM for mixtures: what is minimised, batch EM, and what happens to a component that dies.
+
+    F = - sum_i weight_i log p(x_i) - log prior
+
+The E-step at some moments gives both F there and the statistics of the next M-step, so a pass over the rows is one E-step: the state
+carries the statistics that were expected under its moments. F never rises (the bound is tight after the E-step, the M-step raises
+it); a component that was left with less than half a row starts anew at the row that the mixture explains worst, and the driver keeps
+the best state should that not pay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .driver import Measure
+from .expectation import Expected, Rows
+
+STARVED = 0.5  # rows: a component with less is dying
+MAX_RESEEDED = 3  # for each component
+SPREAD = 2000  # rows that a component that begins anew looks like, in part
+
+
+@dataclass(eq=False)
+class MixtureProblem:
+    """What is minimised. `prior` is a ComponentPrior or anything with `posterior` and `log_density`."""
+
+    rows: Rows
+    prior: Any
+
+    reseeds: bool = True
+    first: Measure | None = None  # at the start of the last run
+    reseeded: list[int] = field(default_factory=list)  # components of the last run
+    _last: tuple = (None, None)  # moments and what was expected under them
+
+    patience = 1
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.rows.weights
+
+    @property
+    def model(self):
+        return self.rows.form.model
+
+    def scale(self, measure: Measure) -> float:
+        """So that `tol` is the gain of a row's mean log-likelihood, as in scikit-learn."""
+        return 10.0 * float(self.weights.sum())
+
+    def expected(self, moments) -> Expected:
+        if self._last[0] is not moments:
+            self._last = moments, self.rows.expected(self.coefficients(moments))
+        return self._last[1]
+
+    def coefficients(self, moments):
+        return self.rows.form.coefficients(moments if self.is_safe else checked(self, moments))
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the prior keeps every component inside the domain."""
+        return getattr(self.prior, "amount", 0.0) > 0
+
+    def measured(self, moments, expected: Expected) -> Measure:
+        log_likelihood = expected.log_likelihood
+        n = max(float(self.weights.sum()), 1e-300)
+        nll = -log_likelihood / n
+        return Measure(-log_likelihood - self.prior.log_density(moments), nll, nll, np.nan, np.nan, np.nan, np.inf)
+
+    def measure(self, moments) -> Measure:
+        self.first = self.measured(moments, self.expected(moments))
+        return self.first
+
+
+@dataclass
+class State:
+    moments: Any
+    expected: Expected  # under these moments
+    measure: Measure
+    n_shortened: int = 0
+    is_done: bool = False
+    is_searching: bool = False
+
+
+@dataclass(frozen=True)
+class BatchEM:
+    """All rows, then the M-step."""
+
+    def init(self, problem: MixtureProblem, start, generator, multipliers=None) -> State:
+        expected, problem.reseeded = problem.expected(start), []
+        return State(start, expected, problem.measured(start, expected))
+
+    def step(self, problem: MixtureProblem, state: State) -> State:
+        statistics, fresh = reseeded(problem, state) if problem.reseeds else (state.expected.statistics, [])
+        moments = problem.prior.posterior(statistics)
+        problem.reseeded += fresh
+        expected = problem.expected(moments)
+        return replace(
+            state,
+            moments=moments,
+            expected=expected,
+            measure=problem.measured(moments, expected),
+            n_shortened=len(fresh),
+            is_searching=bool(fresh),
+        )
+
+
+def checked(problem: MixtureProblem, moments):
+    """Moments inside the domain, or an error that says what to do."""
+    if problem.model.in_domain(moments):
+        return moments
+    mass = np.asarray(moments.mass)
+    raise ValueError(
+        f"a component left the domain: its variance or probabilities are zero (masses {np.array2string(mass, precision=3)}). "
+        "Fit with prior='auto', a larger reg_covar, or fewer components"
+    )
+
+
+def reseeded(problem: MixtureProblem, state: State) -> tuple[Any, list[int]]:
+    """Expected statistics in which a dying component begins anew, each at most MAX_RESEEDED times; and which it is.
+
+    It gets a tenth of a fair share: half of it the row that is explained worst, half some rows spread over the data.
+    """
+    expected, model, rows = state.expected, problem.model, problem.rows
+    statistics, K, n = expected.statistics, model.n_outcomes, rows.n_rows
+    total = float(statistics.mass.sum())
+    limit = min(STARVED, 0.1 * total / K)
+    dying = [int(k) for k in np.flatnonzero(statistics.mass < limit) if problem.reseeded.count(int(k)) < MAX_RESEEDED]
+    if not dying or expected.worst_row < 0 or K == 1:
+        return statistics, []
+    k = dying[0]  # one at a time: two at the same row would stay together
+    spread = np.linspace(0, n - 1, min(n, SPREAD)).astype(int)
+    shares = np.zeros((1 + len(spread), K))
+    shares[0, k], shares[1:, k] = 0.5, 0.5 * rows.weights[spread] / max(float(rows.weights[spread].sum()), 1e-300)
+    chosen = np.concatenate([[expected.worst_row], spread])
+    fresh = model.completed_statistics(rows.form.X[chosen], 0.1 * total / K * shares, state.moments)
+    return statistics + fresh, [k]

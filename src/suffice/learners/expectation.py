@@ -1,0 +1,125 @@
+"""The E-step over all rows: expected statistics of the outcomes and the log-likelihood, in shards, by several threads.
+
+Rows by outcomes is never held, only a cache-full of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..engines import Engine, shards
+from ..kernels.mixture import group_scores, posteriors, weigh_groups
+from ..losses import Loss
+
+
+@dataclass
+class Sums:
+    """What a shard adds."""
+
+    total: float  # log-likelihood, or loss
+    mass: np.ndarray
+    out: np.ndarray
+    worst: float = np.inf  # the lowest log-likelihood of a row, and whose it is
+    worst_row: int = -1
+
+    def __add__(self, other: Sums) -> Sums:
+        lower = self if self.worst <= other.worst else other
+        return Sums(
+            self.total + other.total, self.mass + other.mass, self.out + other.out, lower.worst, lower.worst_row
+        )
+
+
+@dataclass
+class Expected:
+    """Expected statistics under the moments they were taken at."""
+
+    statistics: Any
+    log_likelihood: float  # weighted sum over rows, without the base measure
+    worst_row: int
+
+
+@dataclass
+class Rows:
+    """Rows of a mixture: a form, weights, labels (-1: none) of groups of `width` outcomes, and the engine."""
+
+    form: Any
+    weights: np.ndarray
+    labels: np.ndarray
+    width: int = 1
+    engine: Engine = field(default_factory=Engine)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.weights)
+
+    def expected(self, coefficients, part: slice | None = None) -> Expected:
+        """The E-step on all rows, or on those in `part`."""
+        rows = shards(self.n_rows) if part is None else [part]
+        sums = self.engine.sum(lambda shard: self._posterior_sums(shard, coefficients), rows)
+        return Expected(self.form.record(sums.mass, sums.out), sums.total, sums.worst_row)
+
+    def _posterior_sums(self, shard: slice, coefficients) -> Sums:
+        (constant, theta), form, K = coefficients, self.form, self.form.model.n_outcomes
+        out, mass, total, worst, worst_row = form.zeros(), np.zeros(K), 0.0, np.inf, -1
+        buffers, norms, scratch = form.buffers(), np.empty(form.chunk), np.empty(form.chunk * K)
+        for first in range(shard.start, shard.stop, form.chunk):
+            last = min(first + form.chunk, shard.stop)
+            n = last - first
+            phi = form.read(first, n, buffers)
+            shares = form.scores(phi, theta)
+            labels, weights = self.labels[first:last], self.weights[first:last]
+            total += posteriors(shares, constant, labels, self.width, weights, norms[:n], scratch[: n * K], mass)
+            form.add(phi, shares, theta, out)
+            lowest = int(norms[:n].argmin())
+            if norms[lowest] < worst:
+                worst, worst_row = float(norms[lowest]), first + lowest
+        return Sums(total, mass, out, worst, worst_row)
+
+    def loss(self, coefficients, loss: Loss) -> tuple[float, Any]:
+        """The sum of a loss over groups, and its signed statistics: minus its gradient in the natural parameters."""
+        sums = self.engine.sum(lambda shard: self._loss_sums(shard, coefficients, loss), shards(self.n_rows))
+        return sums.total, self.form.record(sums.mass, sums.out)
+
+    def _loss_sums(self, shard: slice, coefficients, loss: Loss) -> Sums:
+        (constant, theta), form, J = coefficients, self.form, self.form.model.n_outcomes
+        out, mass, total, buffers = form.zeros(), np.zeros(J), 0.0, form.buffers()
+        for first in range(shard.start, shard.stop, form.chunk):
+            last = min(first + form.chunk, shard.stop)
+            phi = form.read(first, last - first, buffers)
+            scores = form.scores(phi, theta)
+            groups, scratch = np.empty((len(scores), J // self.width)), np.empty(scores.size)
+            y, weights = self.labels[first:last], self.weights[first:last]
+            total += weigh_groups(scores, constant, y, weights, self.width, loss.code, loss.margin, groups, scratch)
+            mass += scores.sum(axis=0)
+            form.add(phi, scores, theta, out)
+        return Sums(total, mass, out)
+
+    def scores(self, coefficients) -> np.ndarray:
+        """log p(x, k) of every row: rows by outcomes, for those who ask for it."""
+        return np.concatenate(list(self.engine.each(lambda part: self._scores(part, coefficients), self._parts())))
+
+    def group_scores(self, coefficients) -> np.ndarray:
+        """log p(x, group) of every row."""
+
+        def of_part(part: slice) -> np.ndarray:
+            scores = self._scores(part, coefficients)
+            result = np.empty((len(scores), scores.shape[1] // self.width))
+            group_scores(scores, self.width, result)
+            return result
+
+        return np.concatenate(list(self.engine.each(of_part, self._parts())))
+
+    def _parts(self) -> list[slice]:
+        return shards(self.n_rows) or [slice(0, 0)]
+
+    def _scores(self, part: slice, coefficients) -> np.ndarray:
+        (constant, theta), form, buffers = coefficients, self.form, self.form.buffers()
+        result = np.empty((part.stop - part.start, form.model.n_outcomes))
+        for first in range(part.start, part.stop, form.chunk):
+            n = min(form.chunk, part.stop - first)
+            phi = form.read(first, n, buffers)
+            result[first - part.start : first - part.start + n] = form.scores(phi, theta) + constant
+        return result

@@ -1,0 +1,46 @@
+"""Variational Bayes for mixtures: EM whose M-step gives a posterior of the parameters in the place of a point.
+
+    bound = sum_i log sum_k exp E_q[log p(x_i, k | theta)] - KL(q(theta) | p(theta))
+
+q(z, theta) = q(z) q(theta) (mean field). The E-step takes scores in expectation under q(theta), the M-step adds expected statistics to
+the prior's; the bound never falls. A component that the rows do not need goes back to its prior and its mass to nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .driver import Measure
+from .em import MixtureProblem, State
+from .expectation import Expected
+
+
+@dataclass(eq=False)
+class VariationalProblem(MixtureProblem):
+    """`prior` is one of `suffice.models.posteriors`; what moves are posteriors in the place of moments."""
+
+    def scale(self, measure: Measure) -> float:
+        """So that `tol` is the gain of the whole bound: components empty slowly, by little in the mean of a row."""
+        return 10.0
+
+    def coefficients(self, moments):
+        return self.prior.coefficients(moments)
+
+    def measured(self, moments, expected: Expected) -> Measure:
+        objective = self.prior.divergence(moments) - expected.log_likelihood
+        loss = objective / max(float(self.weights.sum()), 1e-300)
+        return Measure(objective, loss, loss, np.nan, np.nan, np.nan, np.inf)
+
+
+@dataclass(frozen=True)
+class VariationalEM:
+    def init(self, problem: VariationalProblem, start, generator, multipliers=None) -> State:
+        expected = problem.expected(start)
+        return State(start, expected, problem.measured(start, expected))
+
+    def step(self, problem: VariationalProblem, state: State) -> State:
+        posterior = problem.prior.posterior(state.expected.statistics)
+        expected = problem.expected(posterior)
+        return replace(state, moments=posterior, expected=expected, measure=problem.measured(posterior, expected))

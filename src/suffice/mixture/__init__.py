@@ -1,0 +1,21 @@
+"""Mixtures: densities with a latent component, learned by every kind of EM; alone, and inside classifiers."""
+
+from .classifier import MixtureClassifier
+from .families import (
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    MixedMixture,
+    MultinomialMixture,
+    PoissonMixture,
+)
+
+__all__ = [
+    "BernoulliMixture",
+    "CategoricalMixture",
+    "GaussianMixture",
+    "MixedMixture",
+    "MixtureClassifier",
+    "MultinomialMixture",
+    "PoissonMixture",
+]

@@ -1,0 +1,532 @@
+"""What all mixtures share: validation, starts, learners, prediction. No mathematics."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..classifier import without_na
+from ..engines import Engine, n_threads
+from ..guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
+from ..learners.driver import run
+from ..learners.em import BatchEM, MixtureProblem
+from ..learners.expectation import Rows
+from ..learners.online import OnlineEM, OnlineProblem, begun, stream
+from ..learners.variational import VariationalEM, VariationalProblem
+from ..models.component_priors import component_prior, default_amount
+from ..models.forms import form_of
+from ..models.posteriors import posterior_family
+from .starts import STARTS, start_shares, weighted_means
+
+ALGORITHMS = ("em", "online", "variational")
+
+PARAMETERS = """
+    Parameters
+    ----------
+    n_components : int, default=1
+    tol : float, default=1e-3
+        EM stops when a pass raises the mean log-likelihood of a row (plus the log prior) by less.
+    max_iter : int, default=100
+        Most passes over the rows.
+    n_init : int, default=1
+        Starts; the best is kept.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
+        How a start is found. All of them take missing cells and weights.
+    prior : float or "auto", default="auto"
+        Pseudo-rows of every component (see `suffice.models.component_priors`): no component collapses. 0 is maximum likelihood.
+    algorithm : {"em", "online", "variational"}, default="em"
+        Batch EM; stepwise EM in mini-batches (a pass or a few, for many rows); variational Bayes, which empties the components that
+        the rows do not need.
+    batch_size : int or None, default=None
+        Rows of a mini-batch of "online" and `partial_fit`.
+    weight_concentration_prior : float or None, default=None
+        Of "variational": the Dirichlet parameter of the components' masses; None is 1 / n_components.
+    n_jobs : int or None, default=None
+        Threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+    warm_start : bool, default=False
+        Start from the last fit.
+    verbose : int, default=0
+        Print a line a pass.
+"""
+
+ATTRIBUTES = """
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Probabilities of the components.
+    moments_ : record of arrays
+        The model as expected sufficient statistics.
+    lower_bound_, lower_bounds_ : mean log-likelihood of a row at the end, and after every pass ("variational": of the bound).
+    history_ : dict of lists
+    n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why EM stopped.
+    reseeded_ : list of components that were dying and began anew.
+    n_features_in_ : int
+"""
+
+
+def documented(cls):
+    """Put the shared sections of the docstring where the class asks for them."""
+    cls.__doc__ = cls.__doc__.replace("    PARAMETERS\n", PARAMETERS.strip("\n") + "\n").replace(
+        "    ATTRIBUTES\n", ATTRIBUTES.strip("\n") + "\n"
+    )
+    return cls
+
+
+class Mixture(DensityMixin, BaseEstimator):
+    """Base of the mixtures. Subclasses say how rows are read (`_reader`), which model they are of (`_model`) and what they show."""
+
+    _estimator_type = "density_estimator"
+
+    def __init__(
+        self, n_components=1, *, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto", algorithm="em",
+        batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False, verbose=0,
+    ):  # fmt: skip
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.prior = prior
+        self.algorithm = algorithm
+        self.batch_size = batch_size
+        self.weight_concentration_prior = weight_concentration_prior
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    # -- training -----------------------------------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(self, X, y=None, sample_weight=None, labels=None):
+        """Learn from rows X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            NaN, None and pandas NA are missing cells: latent variables, never dropped rows.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 is the same as the row twice.
+        labels : array-like of shape (n_samples,), default=None
+            The components of rows where they are known: 0 .. n_components - 1; -1 or NaN where they are not.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, sample_weight, labels)
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None, labels=None):
+        """Learn from rows X and return their most probable components."""
+        return self.fit(X, sample_weight=sample_weight, labels=labels).predict(X)
+
+    def _fit(self, X, sample_weight, labels) -> None:
+        self._check_parameters()
+        rows, weights, labels = self._training_rows(X, sample_weight, labels, reset=True)
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        model = self._centred(self._model(rows, self.n_components, weights), rows, weights)
+        engine = Engine(n_threads(self.n_jobs))
+        with one_blas_thread(), engine.open():
+            problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
+            self._run(problem, generator)
+        self._stream = None
+
+    def _run(self, problem: MixtureProblem, generator) -> None:
+        best = None
+        given = self._given_start(problem)
+        starts = generator.spawn(self.n_init if given is None and not self._is_warm() else 1)
+        for child in starts:
+            statistics = self._start_statistics(problem, child)
+            if problem.prior is None:
+                problem = self._with_prior(problem, statistics)
+            start = problem.prior.posterior(statistics)
+            if self._is_warm():
+                start = self.moments_
+            elif given is not None:
+                start = given
+            fit, extra = self._solve(problem, start, child)
+            if best is None or fit.measure.objective < best[0].measure.objective:
+                best = fit, extra
+        assert best is not None
+        self._keep(problem, *best)
+
+    def _is_warm(self) -> bool:
+        fits = hasattr(self, "moments_") and len(self.moments_.mass) == self.n_components
+        return bool(self.warm_start) and fits and self._stored_model.n_features == self.n_features_in_
+
+    def _start_statistics(self, problem: MixtureProblem, generator):
+        rows, model = problem.rows, problem.model
+        used, shares, _ = start_shares(
+            model, rows.form.X, rows.weights, self.init_params, generator, rows.labels if self._has_labels else None
+        )
+        statistics = self._statistics_of(model, used, shares)
+        if self.init_params == "random_from_data":  # single rows have no spread: as much as the parts of a partition
+            _, parts, _ = start_shares(model, rows.form.X, rows.weights, "k-means++", generator)
+            spread = self._statistics_of(model, used, parts) if len(parts) == len(shares) else statistics
+            statistics = statistics + self._pseudo(model, spread, 1.0).pseudo(statistics)
+        return statistics * (float(rows.weights.sum()) / max(float(statistics.mass.sum()), 1e-300))
+
+    def _statistics_of(self, model, X, shares):
+        if not model.is_latent(X):
+            return model.expected_statistics(X, shares)
+        labels = shares.argmax(axis=1)  # correlated columns with missing cells: a first estimate completes them
+        return model.statistics(X, labels, shares.sum(axis=1))
+
+    def _pseudo(self, model, statistics, amount: float):
+        return component_prior(model, statistics, amount, 1.0 / model.n_outcomes)
+
+    def _with_prior(self, problem: MixtureProblem, statistics) -> MixtureProblem:
+        if self.algorithm == "variational":
+            concentration = self.weight_concentration_prior
+            concentration = 1.0 / self.n_components if concentration is None else float(concentration)
+            prior = posterior_family(problem.model, problem.rows.form, statistics, concentration)
+            return VariationalProblem(problem.rows, prior)
+        prior = self._component_prior(problem.model, statistics)
+        if self.algorithm == "online":
+            return OnlineProblem(problem.rows, prior, reseeds=False)
+        return replace(problem, prior=prior, reseeds=prior.amount > 0)
+
+    def _component_prior(self, model, statistics):
+        amount = default_amount(model) if self.prior == "auto" else float(self.prior)
+        return component_prior(model, statistics, amount, min(amount, 1.0) / model.n_outcomes)
+
+    def _given_start(self, problem: MixtureProblem):
+        return None
+
+    def _solve(self, problem: MixtureProblem, start, generator):
+        """(Fit, reseeded components)"""
+        learner: Any = BatchEM()
+        if self.algorithm == "online":
+            learner = OnlineEM(self._batch_rows())
+        elif self.algorithm == "variational":
+            learner = VariationalEM()
+        reseeded: list[int] = []
+        fit = run(
+            learner, problem, start, generator,  # type: ignore[arg-type]
+            max_epochs=self.max_iter, tol=self.tol, report=self._reporter(), keep_best=self.algorithm != "online",
+        )  # fmt: skip
+        if self.algorithm == "em":
+            reseeded = list(problem.reseeded)
+        return fit, reseeded
+
+    def _batch_rows(self) -> int:
+        return 1000 if self.batch_size is None else int(self.batch_size)
+
+    def _keep(self, problem, fit, reseeded) -> None:
+        model = problem.model
+        self._stored_model, self.moments_ = model, fit.moments
+        if self.algorithm == "variational":
+            self.posterior_ = fit.moments
+            self.moments_ = problem.prior.mean_moments(fit.moments)
+        base = self._mean_base_measure(problem.rows)
+        self.lower_bounds_ = [base - value for value in (fit.history["nll"] if fit.history else [])]
+        self.lower_bound_ = base - fit.measure.nll
+        self.lower_bounds_.insert(0, base - problem.first.nll if problem.first else self.lower_bound_)
+        self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
+        self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
+        self.stopped_, self.reseeded_ = fit.stopped, reseeded
+        self._finish(model)
+        if not fit.converged and self.algorithm != "online":
+            warnings.warn(
+                f"{type(self).__name__} stopped before it converged: {fit.stopped}. Raise max_iter, or tol={self.tol:g}.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _finish(self, model) -> None:
+        self.weights_ = self.moments_.mass / self.moments_.mass.sum()
+        self._expose(model, self.moments_)
+
+    def _mean_base_measure(self, rows: Rows) -> float:
+        base = rows.form.model.log_base_measure(rows.form.X)
+        if isinstance(base, float):
+            return base
+        return float(rows.weights @ base) / max(float(rows.weights.sum()), 1e-300)
+
+    @all_or_nothing
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn from one batch of a stream (stepwise EM); the first batch also finds the start, so it should not be small.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        first = getattr(self, "_stream", None) is None
+        rows, weights, labels = self._training_rows(
+            X, sample_weight, None, reset=first and not hasattr(self, "moments_")
+        )
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        engine = Engine(n_threads(self.n_jobs))
+        with one_blas_thread(), engine.open():
+            if first and not hasattr(self, "moments_"):
+                model = self._centred(self._model(rows, self.n_components, weights), rows, weights)
+                problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
+                statistics = self._start_statistics(problem, generator)
+                prior = self._component_prior(model, statistics)
+                problem = replace(problem, prior=prior, reseeds=prior.amount > 0)
+                state = begun(problem, prior.posterior(statistics), self._batch_rows(), generator, self.max_iter)
+            else:
+                model = self._stored_model
+                problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
+                if first:  # goes on from a fit
+                    prior = self._component_prior(model, self.moments_)
+                    state = begun(replace(problem, prior=prior), self.moments_, self._batch_rows(), generator, 1)
+                else:
+                    state = stream(replace(problem, prior=self._stream.prior), self._stream, self._batch_rows())
+        self._stored_model, self._stream = model, state
+        self.moments_ = state.shown()
+        self.n_iter_, self.converged_, self.stopped_ = state.n_steps, True, "one pass over the batch"
+        self.history_, self.reseeded_ = {}, []
+        self.lower_bound_ = state.mean_log_likelihood + self._mean_base_measure(problem.rows)
+        self.lower_bounds_ = [self.lower_bound_]
+        self._finish(model)
+        return self
+
+    # -- what a fitted mixture answers --------------------------------------------------------------------------------
+
+    def predict_joint_log_proba(self, X):
+        """log p(x, component) of every row; missing cells are integrated out."""
+        check_is_fitted(self)
+        return self._joint(self._rows(X)) + np.reshape(self._base(self._rows(X)), (-1, 1))
+
+    def predict_proba(self, X):
+        """Posterior probabilities of the components."""
+        check_is_fitted(self)
+        joint = self._joint(self._rows(X))
+        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+
+    def predict(self, X):
+        """The most probable component of every row."""
+        check_is_fitted(self)
+        return self._joint(self._rows(X)).argmax(axis=1)
+
+    def score_samples(self, X):
+        """log p(x) of every row (of its observed cells)."""
+        check_is_fitted(self)
+        rows = self._rows(X)
+        return logsumexp(self._joint(rows), axis=1) + self._base(rows)
+
+    def score(self, X, y=None, sample_weight=None):
+        """The mean of `score_samples`."""
+        return float(np.average(self.score_samples(X), weights=sample_weight))
+
+    def bic(self, X):
+        """Bayesian information criterion: lower is better."""
+        scores = self.score_samples(X)
+        return float(-2 * scores.sum() + self._n_parameters() * np.log(len(scores)))
+
+    def aic(self, X):
+        """Akaike information criterion: lower is better."""
+        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows and their components, in the order of the components (as scikit-learn does).
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        labels : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"Invalid value for 'n_samples': {n_samples!r}; it must be at least 1")
+        generator = self._generator(random_state)
+        outcomes = np.sort(generator.choice(len(self.weights_), size=n_samples, p=self.weights_))
+        X = self._stored_model.sample(self.moments_, outcomes, generator)
+        return self._reader_.unscaled(X), outcomes
+
+    def impute(self, X, return_std=False):
+        """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one).
+
+        With `return_std` also the standard deviations of the cells: 0 where they were observed.
+        """
+        check_is_fitted(self)
+        given, rows = self._cells(X)
+        if not np.isnan(rows).any():
+            return (given, np.zeros(rows.shape)) if return_std else given
+        joint = self._joint(rows)
+        shares = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        filled, std = self._stored_model.imputed(self.moments_, rows, shares)
+        filled = self._reader_.filled(given, self._reader_.unscaled(filled))
+        return (filled, self._reader_.unscaled_std(std)) if return_std else filled
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def _training_rows(self, X, sample_weight, labels, *, reset: bool):
+        X = self._validated(X, reset=reset)
+        weights = checked_weights(sample_weight, X)
+        labels, self._has_labels = self._checked_labels(labels, X.shape[0])
+        if (weights == 0).all():
+            raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
+        if (weights == 0).any():
+            keep = np.flatnonzero(weights > 0)
+            X = X.iloc[keep] if hasattr(X, "iloc") else X[keep]
+            weights, labels = weights[keep], labels[keep]
+        if reset:
+            self._reader_ = self._reader()
+        rows = self._reader_.rows(X, reset=reset)
+        if reset and X.shape[0] < self.n_components:
+            raise ValueError(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {X.shape[0]}"
+            )
+        return rows, weights, labels
+
+    def _checked_labels(self, labels, n: int) -> tuple[np.ndarray, bool]:
+        if labels is None:
+            return np.full(n, -1, dtype=np.int64), False
+        values = np.asarray(labels, dtype=float)
+        if values.shape != (n,):
+            raise ValueError(f"labels has shape {values.shape}; it must have one component for each of the {n} rows")
+        values = np.where(np.isnan(values), -1, values)
+        wrong = (values != np.floor(values)) | (values < -1) | (values >= self.n_components)
+        if wrong.any():
+            raise ValueError(
+                f"labels has the value {values[wrong][0]:g}; components are 0 to {self.n_components - 1}, and -1 or NaN: unknown"
+            )
+        return values.astype(np.int64), bool((values >= 0).any())
+
+    def _validated(self, X, *, reset: bool):
+        with naming("X"):
+            found = validate_data(
+                self, without_na(X), reset=reset, accept_sparse=self._sparse, dtype=np.float64, order="C",
+                ensure_all_finite="allow-nan",
+            )  # fmt: skip
+        refuse_huge(found)
+        return found
+
+    _sparse: Any = "csr"
+
+    def _rows(self, X):
+        return self._reader_.rows(self._validated(X, reset=False), reset=False)
+
+    def _cells(self, X):
+        given = self._validated(X, reset=False)
+        rows = self._reader_.rows(given, reset=False)
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        return given.toarray() if sparse.issparse(given) else given, rows
+
+    def _joint(self, rows) -> np.ndarray:
+        form = form_of(self._stored_model, rows)
+        nothing = np.zeros(rows.shape[0])
+        with one_blas_thread():
+            return Rows(form, nothing, nothing, engine=Engine(n_threads(self.n_jobs))).scores(
+                form.coefficients(self.moments_)
+            )
+
+    def _base(self, rows):
+        return self._stored_model.log_base_measure(rows)
+
+    def _generator(self, random_state) -> np.random.Generator:
+        seed = check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)
+        return np.random.default_rng(seed)
+
+    def _reader(self):
+        raise NotImplementedError
+
+    def _model(self, rows, n_outcomes: int, weights):
+        raise NotImplementedError
+
+    def _centred(self, model, rows, weights):
+        """Weighted means as the location, so that a row of weight 2 is the row twice (only rounding and variational priors see it)."""
+        if not hasattr(model, "location") or (weights == weights[0]).all():
+            return model
+        numbers = rows[:, : len(model.location)]
+        return replace(
+            model, location=weighted_means(numbers.toarray() if sparse.issparse(numbers) else numbers, weights)
+        )
+
+    def _expose(self, model, moments) -> None:
+        raise NotImplementedError
+
+    def _n_parameters(self) -> int:
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        for name in ("n_components", "max_iter", "n_init"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise ValueError(f"{name}={value!r} is not a positive whole number")
+        if self.algorithm not in ALGORITHMS:
+            raise ValueError(f"algorithm={self.algorithm!r} is not one of {', '.join(map(repr, ALGORITHMS))}")
+        if self.init_params not in STARTS:
+            raise ValueError(f"init_params={self.init_params!r} is not one of {', '.join(map(repr, STARTS))}")
+        if not is_number(self.tol) or not self.tol >= 0:
+            raise ValueError(f"tol={self.tol!r} is not a number >= 0")
+        if self.prior != "auto" and not (is_number(self.prior) and 0 <= self.prior < np.inf):
+            raise ValueError(f"prior={self.prior!r} is neither a number of pseudo-rows >= 0 nor 'auto'")
+        concentration = self.weight_concentration_prior
+        if concentration is not None and not (is_number(concentration) and 0 < concentration < np.inf):
+            raise ValueError(f"weight_concentration_prior={concentration!r} is neither None nor a positive number")
+        size = self.batch_size
+        if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
+            raise ValueError(f"batch_size={size!r} is neither None nor a positive whole number")
+        jobs = self.n_jobs
+        if jobs is not None and (not isinstance(jobs, (int, np.integer)) or jobs == 0):
+            raise ValueError(f"n_jobs={jobs!r} is neither None nor a whole number other than 0")
+
+    def _check_loaded(self) -> None:
+        """After reading from a file: arrays of the model's own shapes, finite, with masses that are masses."""
+        if not hasattr(self, "moments_"):
+            return
+        model, moments, name = self._stored_model, self.moments_, type(self).__name__
+        mass = np.asarray(moments.mass, dtype=float)
+        if model.n_features != self._width() or mass.shape != (model.n_outcomes,):
+            raise ValueError(
+                f"the file's {name} does not fit together: components, columns and parameters differ in number"
+            )
+        empty = (
+            sparse.csr_matrix((0, model.n_features))
+            if model.family == "multinomial"
+            else np.zeros((0, model.n_features))
+        )
+        template = model.statistics(empty, np.zeros(0, dtype=np.int64), np.zeros(0))
+        shapes = [np.shape(array) for array in template.arrays()]
+        if type(template) is not type(moments) or [np.shape(array) for array in moments.arrays()] != shapes:
+            raise ValueError(f"the file's {name} has parameters of the wrong shape")
+        if not moments.is_finite() or (mass < 0).any() or not mass.sum() > 0:
+            raise ValueError(f"the file's {name} has parameters that are not finite or not positive")
+
+    def _width(self) -> int:
+        return self.n_features_in_
+
+    def _reporter(self):
+        if not self.verbose:
+            return None
+
+        def report(epoch: int, line: dict) -> None:
+            print(
+                f"{type(self).__name__} pass {epoch}: mean log-likelihood {-line['nll']:.6f}, {line['seconds']:.1f} s"
+            )
+
+        return report
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = bool(self._sparse)
+        tags.input_tags.allow_nan = True
+        # scikit-learn's check of sparse rows asks these of anything with `predict_proba`, and then for two columns or four
+        tags.classifier_tags = ClassifierTags(multi_class=self.n_components == 4)
+        return tags
+
+
+def is_number(value) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
