@@ -17,8 +17,8 @@ HOME = Path(suffice.__file__).parent
 # from the bottom up; a module may import from its own floor only within its own folder
 FLOORS = [
     {"kernels", "atomic"},
-    {"checkpoints"},
-    {"models", "losses", "step_sizes", "engines"},
+    {"checkpoints", "engines"},
+    {"models", "losses", "step_sizes"},
     {"learners"},
     {"evaluation", "datasets"},
     {"priors"},

@@ -16,6 +16,7 @@ _HOMES = {
     "MultinomialNB": "naive_bayes",
     "PoissonNB": "naive_bayes",
     "GaussianDiscriminant": "discriminant",
+    "LDAClassifier": "topic",
     "SigmoidBeliefNetwork": "sbn",
     "save": "storage",
     "load": "storage",

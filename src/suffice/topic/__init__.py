@@ -1,0 +1,5 @@
+"""Topic models: a classifier whose classes have their own topics, and unsupervised latent Dirichlet allocation."""
+
+from .classifier import LDAClassifier
+
+__all__ = ["LDAClassifier"]
