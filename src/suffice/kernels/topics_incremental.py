@@ -237,14 +237,11 @@ def take_block(rows, weights, block, places, multipliers, stored, state, steps, 
 
 @compiled
 def serial_pass(
-    rows, y, weights, order, size, multipliers, stored, shapes, state, options, steps, moves, changes, places
+    rows, y, weights, order, size, multipliers, stored, shapes, state, options, steps, moves, changes, places, wanted
 ):
-    """A whole pass, block after block: (documents moved, steps shortened, mean wanted change)."""
+    """A whole pass, block after block; wanted[i] becomes the change each document wanted. Returns steps shortened."""
     indptr = rows[0]
-    tolerance = options[2]
-    n_moved = 0
     n_shortened = 0
-    change = 0.0
     for start in range(0, len(order), size):
         block = order[start : start + size]
         place = 0
@@ -255,12 +252,11 @@ def serial_pass(
             rows, y, weights, block, places, 0, len(block), multipliers, stored, shapes, state, options, steps, moves, changes
         )  # fmt: skip
         n_shortened += take_block(
-            rows, weights, block, places, multipliers, stored, state, steps, moves, changes, tolerance
+            rows, weights, block, places, multipliers, stored, state, steps, moves, changes, options[2]
         )
         for b in range(len(block)):
-            n_moved += changes[b] >= tolerance
-            change += weights[block[b]] * changes[b]
-    return n_moved, n_shortened, change / max(weights.sum(), 1e-300)
+            wanted[block[b]] = changes[b]
+    return n_shortened
 
 
 @compiled

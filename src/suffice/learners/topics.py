@@ -19,6 +19,8 @@ from .driver import Measure, Problem
 
 SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
 START = 0.05  # size of the multipliers that break the symmetry of topics
+FULL = 4  # every so many passes no document is left out
+REST = 0.3  # documents that wanted less than this share of the tolerance are left out of the others
 ROOM = 0.25  # share of the prior's counts that is left with them
 
 
@@ -31,6 +33,8 @@ class State:
     multipliers: Any = None
     stored: Any = None  # contributions: non-zeros x topics x classes
     arrays: tuple | None = None
+    wanted: Any = None  # the change every document wanted when it was last visited
+    n_passes: int = 0
     block: int = 1
     n_shortened: int = 0
     is_done: bool = False
@@ -129,12 +133,15 @@ class IncrementalTopics:
         moments = self._moments(problem, multipliers, stored)
         blocks = self.blocks * (4 if problem.loss.name == "hinge" else 1)  # its steps are bolder
         block = max(1, min(256, n // blocks))
-        return State(moments, generator, shapes=shapes, multipliers=multipliers, stored=stored, block=block)
+        return State(moments, generator, shapes=shapes, multipliers=multipliers, stored=stored, block=block,
+            wanted=np.full(n, np.inf),
+        )  # fmt: skip
 
     def _options(self, problem: Problem) -> tuple:
         model: Any = problem.model
         loss = problem.loss
         tolerance = model.row_tolerance(loss, problem.prior, self.tolerance)
+        accuracy = self.tolerance * (0.1 if loss.name == "hinge" else 0.3)
         return (
             loss.code,
             float(loss.margin),
@@ -142,7 +149,7 @@ class IncrementalTopics:
             float(model.concentration),
             model.code,
             self.n_steps,
-            0.1 * self.tolerance,
+            accuracy,
         )
 
     def _moments(self, problem: Problem, multipliers, stored):
@@ -155,9 +162,13 @@ class IncrementalTopics:
     def step(self, problem: Problem, state: State) -> State:
         model = problem.model
         arrays = state.arrays or model.state_of(state.moments)
-        order = state.generator.permutation(len(problem.y))
         options = self._options(problem)
-        _, n_shortened, change = self._pass(problem, state, order, arrays, options)
+        tolerance, wanted = options[2], state.wanted
+        order = state.generator.permutation(len(problem.y))
+        is_full = state.n_passes % FULL == 0 or self._is_settled(problem, wanted, tolerance)
+        if not is_full:
+            order = order[wanted[order] > REST * tolerance]
+        n_shortened = self._pass(problem, state, order, arrays, options)
         moments = model.moments_of_state(arrays)
         if not model.in_domain(moments):  # rounding: rebuild from the contributions
             moments = self._moments(problem, state.multipliers, state.stored)
@@ -165,13 +176,16 @@ class IncrementalTopics:
         measure = measured(problem, moments, state.shapes) if self.watch else None
         rose = bool(measure and state.measure and measure.objective > state.measure.objective)
         block = max(1, state.block // 4) if rose else state.block  # documents of a block got in each other's way
-        is_done = change < SETTLED * options[2]
+        is_done = is_full and self._is_settled(problem, wanted, tolerance)
         return replace(
             state, moments=moments, measure=measure, arrays=arrays, block=block, n_shortened=n_shortened, is_done=is_done,
-            is_searching=rose,
+            is_searching=rose, n_passes=state.n_passes + 1,
         )  # fmt: skip
 
-    def _pass(self, problem: Problem, state: State, order, arrays, options) -> tuple[int, int, float]:
+    def _is_settled(self, problem: Problem, wanted, tolerance: float) -> bool:
+        return float(problem.weights @ wanted) < SETTLED * tolerance * float(problem.weights.sum())
+
+    def _pass(self, problem: Problem, state: State, order, arrays, options) -> int:
         from ..kernels.topics_incremental import propose_block, serial_pass, take_block
 
         model: Any = problem.model
@@ -187,10 +201,9 @@ class IncrementalTopics:
         if self.n_jobs == 1:
             return serial_pass(
                 rows, problem.y, problem.weights, order, size, *common, state.shapes, arrays, options, steps, moves,
-                changes, places,
+                changes, places, state.wanted,
             )  # fmt: skip
-        n_moved = n_shortened = 0
-        total = 0.0
+        n_shortened = 0
         with ThreadPoolExecutor(self.n_jobs - 1) as pool:
             for start in starts:
                 block = order[start : start + size]
@@ -209,10 +222,8 @@ class IncrementalTopics:
                 n_shortened += take_block(
                     rows, problem.weights, block, places, *common, arrays, steps, moves, changes, options[2]
                 )
-                n_moved += int((changes[: len(block)] >= options[2]).sum())
-                for b, i in enumerate(block):
-                    total += problem.weights[i] * changes[b]
-        return n_moved, n_shortened, total / max(float(problem.weights.sum()), 1e-300)
+                state.wanted[block] = changes[: len(block)]
+        return n_shortened
 
     def finished(self, problem: Problem, state: State):
         return state.moments

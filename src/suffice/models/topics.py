@@ -36,7 +36,7 @@ from .multinomial import Moments, Natural
 from .rows import label_masses
 
 INFERENCES = ("map", "variational")
-N_SHARDS = 8  # a constant: sums of floats depend on it
+N_SHARDS = 4  # a constant: sums of floats depend on it
 FULL_STEPS, FULL_TOLERANCE = 200, 1e-7  # of the fixed point, for scores
 
 
