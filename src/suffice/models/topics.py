@@ -35,7 +35,8 @@ from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass
 from .multinomial import Moments, Natural
 from .rows import label_masses
 
-INFERENCES = ("map", "variational")
+INFERENCES = ("map", "variational", "gibbs")
+ESTIMATORS = ("plug-in", "left-to-right", "variational")  # of log p(x | k), for sampled topics
 N_SHARDS = 4  # a constant: sums of floats depend on it
 FULL_STEPS, FULL_TOLERANCE = 200, 1e-7  # of the fixed point, for scores
 
@@ -54,13 +55,24 @@ class Topics(Model):
     inference: str = "map"
     length: float = 1.0  # mean length of a document
     n_jobs: int = 1
+    # of inference="gibbs":
+    likelihood: str = "plug-in"  # which estimator `scores` takes, see ESTIMATORS
+    share: bool = True  # occurrences of a word in a document share their topic
+    n_sweeps: int = 5  # or particles, of "left-to-right"
+    n_burn: int = 0
+    row_norm: float | None = None  # Euclidean length that documents are scaled to, after sampling
+    seed: int = 0
 
     family = "topics"
     table_prior = False
 
     @property
     def code(self) -> int:
-        return INFERENCES.index(self.inference)
+        return 0 if self.inference == "map" else 1
+
+    @property
+    def sampled_code(self) -> int:
+        return ESTIMATORS.index(self.likelihood)
 
     # -- readable inference: the twin of the kernels ------------------------------------------------------------------
 
@@ -119,10 +131,14 @@ class Topics(Model):
         from ..kernels.topics import score_documents
 
         X = X if which is None else X[which]
+        if self.inference == "gibbs" and self.likelihood != "variational":
+            return self.sampled(moments, X)[0]
         scores = np.empty((X.shape[0], self.n_outcomes))
         is_warm = shapes is not None
         shapes = shapes if is_warm else self.empty_shapes(X.shape[0])
         arrays, rows = state or self.state_of(moments), self.rows_of(X)[0]
+        if self.inference == "gibbs":
+            rows = self.sampling_rows(X)[0]
         options = (self.concentration, self.code, n_steps, FULL_TOLERANCE if not is_warm else 1e-4, is_warm)
 
         def score(part: slice) -> None:
@@ -130,6 +146,29 @@ class Topics(Model):
 
         deque(Engine(self.n_jobs).each(score, parts(X.shape[0])), maxlen=0)
         return scores
+
+    def sampling_rows(self, X) -> tuple[tuple, np.ndarray]:
+        """Rows as the statistics weigh them (scaled), and the whole counts that topics are sampled for (at least 1 a word)."""
+        counts = np.maximum(np.rint(X.data), 1.0).astype(np.int64)
+        data = X.data
+        if self.row_norm is not None:
+            norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+            data = data * np.repeat(self.row_norm / np.where(norms > 0, norms, 1.0), np.diff(X.indptr))
+        return (X.indptr, X.indices, data), counts
+
+    def sampled(self, moments, X) -> tuple[np.ndarray, np.ndarray]:
+        """log p(x_i, k) and E[phi] (of "plug-in") by sampling; a function of the seed and the documents' content."""
+        from ..kernels.topics_gibbs import score_sampled
+
+        arrays, (rows, counts) = self.state_of(moments), self.sampling_rows(X)
+        scores, proportions = np.empty((X.shape[0], self.n_outcomes)), self.empty_shapes(X.shape[0])
+        options = (self.concentration, self.sampled_code, self.share, self.n_burn, self.n_sweeps, self.seed)
+
+        def score(part: slice) -> None:
+            score_sampled(rows, counts, part.start, part.stop, arrays, *options, scores, proportions)
+
+        deque(Engine(self.n_jobs).each(score, parts(X.shape[0])), maxlen=0)
+        return scores, proportions
 
     def expected_statistics(
         self,

@@ -11,17 +11,18 @@ from ..classifier import GenerativeClassifier
 from ..engines import n_threads
 from ..learners.driver import Fit, Problem, run
 from ..learners.topics import EM, IncrementalTopics
-from ..models.topics import Topics
+from ..learners.topics_gibbs import OnlineGibbs
+from ..models.topics import ESTIMATORS, INFERENCES, Topics
 from ..priors import FLAT_OUTCOMES, Setting, mean_squared_row
 from ..selection import Choice, best_background, best_temperature, shares
 from ..unlabelled import rows_of
 from .documents import counts_of, merged, scaled_to
 
 STRENGTHS = {"ncll": 0.03, "hinge": 1.0}  # pseudo-count of a word in a class, in units of the mean squared row
+GIBBS_PSEUDO_COUNT = 0.1  # of a word in a class
 PSEUDO_COUNT = 0.1  # of a word in a topic, under the likelihood
 STREAM_PASSES = 3  # over a batch of a stream
 MIN_HELD_OUT = 50  # documents a class and more, for a calibration on held-out ones
-INFERENCES = ("map", "variational")
 
 
 class LDAClassifier(GenerativeClassifier):
@@ -38,20 +39,26 @@ class LDAClassifier(GenerativeClassifier):
     loss : {"ncll", "hinge", "nll"}, default="ncll"
         What training minimises: the conditional likelihood of the labels, the hinge loss, or the joint likelihood (plain LDA, a model
         a class).
-    inference : {"map", "variational"}, default="map"
-        How a document's proportions are found: their most probable value, or the bound of Blei et al. (2003). Both give exact
-        gradients without sampling.
+    inference : {"map", "variational", "gibbs"}, default="map"
+        How a document's proportions are found: their most probable value, or the bound of Blei et al. (2003), which both give exact
+        gradients; or topics sampled by collapsed Gibbs, trained online by the algorithm of Masegosa (2014).
     prior : float or "auto", default="auto"
-        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll) or 1 (hinge) squared rows a class, and .1
-        under "nll".
+        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll) or 1 (hinge) squared rows a class, .1
+        under "nll", and .1 a class under "gibbs" (the paper's).
     concentration : float or "auto", default="auto"
         Of the proportions' Dirichlet prior; "auto" is 1 / n_topics.
     row_norm : float, None or "auto", default="auto"
         Euclidean length every document is scaled to. None leaves counts alone; "auto" is 10, and None for "nll".
-    nll_passes : int, default=15
-        Passes with the likelihood before the discriminative ones: they find the topics.
-    max_epochs : int, default=30
-        Most passes over the data.
+    nll_passes : int or "auto", default="auto"
+        Passes with the likelihood before the discriminative ones: they find the topics. "auto" is 15, and 1 for "gibbs".
+    max_epochs : int or "auto", default="auto"
+        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 8.
+    share_word_topic : bool, default=True
+        Only for "gibbs": all occurrences of a word in a document share a topic (as in the paper), else each has its own.
+    n_sweeps : int, default=5
+        Only for "gibbs": sweeps over a document, in training.
+    train_likelihood, likelihood : {"plug-in", "left-to-right", "variational"}, default="plug-in"
+        Only for "gibbs": the estimator of log p(document | class) in training (not "variational") and in prediction.
     tol : float, default=1e-3
         Training stops when documents want to change by less than twice this, in the mean.
     class_prior : array-like of shape (n_classes,), default=None
@@ -98,8 +105,9 @@ class LDAClassifier(GenerativeClassifier):
     algorithm, step_size, average, class_weight, warm_start = "auto", None, True, None, False
 
     def __init__(
-        self, n_topics=2, *, loss="ncll", inference="map", prior="auto", concentration="auto", row_norm="auto", nll_passes=15,
-        max_epochs=30, tol=1e-3, class_prior=None, unlabelled_weight="auto", n_jobs=None, random_state=None, verbose=0,
+        self, n_topics=2, *, loss="ncll", inference="map", prior="auto", concentration="auto", row_norm="auto",
+        nll_passes="auto", max_epochs="auto", tol=1e-3, share_word_topic=True, n_sweeps=5, train_likelihood="plug-in",
+        likelihood="plug-in", class_prior=None, unlabelled_weight="auto", n_jobs=None, random_state=None, verbose=0,
     ):  # fmt: skip
         self.n_topics = n_topics
         self.loss = loss
@@ -110,6 +118,10 @@ class LDAClassifier(GenerativeClassifier):
         self.nll_passes = nll_passes
         self.max_epochs = max_epochs
         self.tol = tol
+        self.share_word_topic = share_word_topic
+        self.n_sweeps = n_sweeps
+        self.train_likelihood = train_likelihood
+        self.likelihood = likelihood
         self.class_prior = class_prior
         self.unlabelled_weight = unlabelled_weight
         self.n_jobs = n_jobs
@@ -127,7 +139,9 @@ class LDAClassifier(GenerativeClassifier):
         return counts_of(X, type(self).__name__)
 
     def _scaled(self, X, model):
-        return X if self.row_norm_ is None else scaled_to(X, self.row_norm_)
+        if self.row_norm_ is None or self.inference == "gibbs":  # sampling needs whole counts: the model scales
+            return X
+        return scaled_to(X, self.row_norm_)
 
     def _informative(self, X, codes, weights, loss):
         return merged(X, codes, weights)
@@ -139,9 +153,16 @@ class LDAClassifier(GenerativeClassifier):
         rows = self._scaled(X, None)
         length = float(weights @ np.asarray(rows.sum(axis=1)).ravel()) / max(float(weights.sum()), 1e-300)
         a = 1.0 / self.n_topics if self.concentration == "auto" else float(self.concentration)
+        sampling = {}
+        if self.inference == "gibbs":
+            sampling = {
+                "likelihood": self.train_likelihood, "share": bool(self.share_word_topic), "n_sweeps": int(self.n_sweeps),
+                "row_norm": self.row_norm_, "seed": check_seed(self.random_state),
+            }  # fmt: skip
         return Topics(
-            n_outcomes, X.shape[1], int(self.n_topics), a, self.inference, max(length, 1e-300), n_threads(self.n_jobs)
-        )
+            n_outcomes, X.shape[1], int(self.n_topics), a, self.inference, max(length, 1e-300), n_threads(self.n_jobs),
+            **sampling,
+        )  # fmt: skip
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -157,7 +178,7 @@ class LDAClassifier(GenerativeClassifier):
                 Choice(None, reason="likelihood"),
             )
         choice = Choice(Setting(STRENGTHS[problem.loss.name]), reason="fixed strength")
-        if problem.loss.name == "hinge":
+        if problem.loss.name == "hinge" or self.inference == "gibbs":
             choice = self._calibrated(problem, choice, generator)
         problem = replace(problem, prior=self._prior_of(problem, statistics, choice))
         return problem, self._solve(self._learner(problem), problem, None, generator), choice
@@ -172,16 +193,21 @@ class LDAClassifier(GenerativeClassifier):
         model: Any = problem.model
         if not problem.loss.is_discriminative:
             return self._likelihood_prior(model, statistics)
-        if self.prior == "auto":
+        if self.inference == "gibbs":
+            amount = (GIBBS_PSEUDO_COUNT if self.prior == "auto" else float(self.prior)) / model.n_topics
+        elif self.prior == "auto":
             row = mean_squared_row(problem.X, problem.weights)
             amount = STRENGTHS[problem.loss.name] * row / model.n_topics
         else:
             amount = float(self.prior)
         prior = model.pseudo_counts(statistics, max(amount, 1e-12))
-        return replace(prior, mass=np.full(model.n_outcomes, FLAT_OUTCOMES))
+        flat = 1.0 if self.inference == "gibbs" else FLAT_OUTCOMES
+        return replace(prior, mass=np.full(model.n_outcomes, flat))
 
     def _learner(self, problem: Problem):
         model: Any = problem.model
+        if self.inference == "gibbs":
+            return OnlineGibbs(1 if self.nll_passes == "auto" else int(self.nll_passes), self._passes())
         if not problem.loss.is_discriminative:
             return EM()
         return IncrementalTopics(min(1e-3, self.tol), n_jobs=model.n_jobs)
@@ -194,13 +220,34 @@ class LDAClassifier(GenerativeClassifier):
         if problem.loss.is_discriminative:
             prior = replace(prior, count=np.full_like(prior.count, PSEUDO_COUNT))
         start = model.random_split(statistics, generator) + prior
-        options = {"tol": self.tol, "report": self._reporter()}
+        options = {"tol": self.tol, "report": self._reporter(), "max_epochs": self._passes()}
+        if self.inference == "gibbs":
+            fit = run(learner, problem, start, generator, keep_best=False, **options)
+            return replace(fit, converged=True, stopped=f"{self._passes()} passes were made")
         if not problem.loss.is_discriminative:
-            return run(learner, problem, start, generator, max_epochs=self.max_epochs, **options)
+            return run(learner, problem, start, generator, **options)
         labelled = rows_of(problem, np.flatnonzero(problem.y >= 0)) if (problem.y < 0).any() else problem
         likelihood = replace(labelled, loss=replace(problem.loss, name="nll"), prior=prior)
-        found = run(EM(watch=False), likelihood, start, generator, max_epochs=int(self.nll_passes))
-        return run(learner, problem, found.moments, generator, max_epochs=self.max_epochs, multipliers=warm, **options)
+        found = run(
+            EM(watch=False),
+            likelihood,
+            start,
+            generator,
+            max_epochs=15 if self.nll_passes == "auto" else int(self.nll_passes),
+        )
+        return run(learner, problem, found.moments, generator, multipliers=warm, **options)
+
+    def _passes(self) -> int:
+        if self.max_epochs != "auto":
+            return int(self.max_epochs)
+        return 8 if self.inference == "gibbs" else 30
+
+    def _keep(self, model, fit, choice) -> None:
+        """Prediction may take another estimator of the likelihood, and more sweeps, than training."""
+        if self.inference == "gibbs":
+            particles = self.likelihood == "left-to-right"
+            model = replace(model, likelihood=self.likelihood, n_sweeps=20, n_burn=0 if particles else 5)
+        super()._keep(model, fit, choice)
 
     def _calibrated(self, problem: Problem, choice: Choice, generator) -> Choice:
         """Temperature and background from a fit on four fifths, where the rest is large enough to tell."""
@@ -225,7 +272,7 @@ class LDAClassifier(GenerativeClassifier):
     def _batch_statistics(self, problem: Problem, first: bool):
         """Of the labelled documents; under the likelihood with topics (and missing labels) as the model so far sees them."""
         model = problem.model
-        if problem.loss.is_discriminative and model.n_outcomes > 1:
+        if (problem.loss.is_discriminative and model.n_outcomes > 1) or self.inference == "gibbs":
             return model.statistics(problem.X, problem.y, problem.weights)
         prior = self._likelihood_prior(model, model.statistics(problem.X, problem.y, problem.weights))
         problem = replace(problem, loss=replace(problem.loss, name="nll"), prior=prior)
@@ -237,6 +284,8 @@ class LDAClassifier(GenerativeClassifier):
     def _stream(self, problem: Problem, statistics, first: bool):
         """A batch's documents are fitted with all earlier ones (through the moments) as their prior."""
         model = problem.model
+        if self.inference == "gibbs":
+            return self._gibbs_stream(problem, statistics, first)
         if not problem.loss.is_discriminative or model.n_outcomes == 1:
             moments = statistics + self._likelihood_prior(model, statistics)
             return Fit(moments, None, converged=True, n_iter=1, stopped="one pass over the batch"), None, 0
@@ -252,6 +301,19 @@ class LDAClassifier(GenerativeClassifier):
             fit = run(learner, problem, self.moments_, generator, max_epochs=STREAM_PASSES, multipliers=nothing)
         n_steps = (0 if first else self._n_steps) + len(problem.y)
         return Fit(fit.moments, None, converged=True, n_iter=1, stopped="passes over the batch"), None, n_steps
+
+    def _gibbs_stream(self, problem: Problem, statistics, first: bool):
+        """One online pass over the batch from the model so far; the first batch gets all its passes."""
+        generator = np.random.default_rng(check_seed(self.random_state) + (0 if first else self._n_steps))
+        learner = replace(self._learner(problem), watch=False)
+        if first:
+            likelihood = replace(problem, prior=self._prior_of(problem, statistics, Choice(Setting(1.0))))
+            fit = self._solve(learner, likelihood, None, generator)
+        else:
+            learner = replace(learner, nll_passes=0, n_passes=1)
+            fit = run(learner, replace(problem, prior=self.moments_), self.moments_, generator, max_epochs=1)
+        n_steps = (0 if first else self._n_steps) + len(problem.y)
+        return Fit(fit.moments, None, converged=True, n_iter=1, stopped="one pass over the batch"), None, n_steps
 
     # -- what was learned ---------------------------------------------------------------------------------------------
 
@@ -274,11 +336,21 @@ class LDAClassifier(GenerativeClassifier):
     # -- checks -------------------------------------------------------------------------------------------------------
 
     def _check_parameters(self):
-        loss = super()._check_parameters()
+        passes, self.max_epochs = self.max_epochs, self._passes() if self.max_epochs == "auto" else self.max_epochs
+        try:
+            loss = super()._check_parameters()
+        finally:
+            self.max_epochs = passes
         if self.inference not in INFERENCES:
             raise ValueError(f"inference={self.inference!r} is not one of {', '.join(map(repr, INFERENCES))}")
-        for name, least in (("n_topics", 1), ("nll_passes", 1)):
+        for name in ("likelihood", "train_likelihood"):
+            allowed = ESTIMATORS if name == "likelihood" else ESTIMATORS[:2]
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}")
+        for name, least in (("n_topics", 1), ("nll_passes", 1), ("n_sweeps", 1)):
             value = getattr(self, name)
+            if name == "nll_passes" and value == "auto":
+                continue
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
                 raise ValueError(f"{name}={value!r} is not a whole number of at least {least}")
         if isinstance(self.prior, str) and self.prior != "auto":
