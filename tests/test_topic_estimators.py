@@ -10,12 +10,21 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import load, save
-from suffice.topic import LDAClassifier
+from suffice.topic import LatentDirichletAllocation, LDAClassifier
 
 LOSSES = ("nll", "ncll", "hinge")
 
 
-@parametrize_with_checks([LDAClassifier(), LDAClassifier(inference="variational")])
+@parametrize_with_checks(
+    [
+        LDAClassifier(),
+        LDAClassifier(inference="variational"),
+        LDAClassifier(inference="gibbs", max_epochs=3),
+        LatentDirichletAllocation(3),
+        LatentDirichletAllocation(3, inference="gibbs", max_iter=20),
+        LatentDirichletAllocation(3, inference="map", algorithm="batch"),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -17,6 +17,7 @@ _HOMES = {
     "PoissonNB": "naive_bayes",
     "GaussianDiscriminant": "discriminant",
     "LDAClassifier": "topic",
+    "LatentDirichletAllocation": "topic",
     "SigmoidBeliefNetwork": "sbn",
     "save": "storage",
     "load": "storage",

@@ -16,7 +16,7 @@ from ..models.topics import ESTIMATORS, INFERENCES, Topics
 from ..priors import FLAT_OUTCOMES, Setting, mean_squared_row
 from ..selection import Choice, best_background, best_temperature, shares
 from ..unlabelled import rows_of
-from .documents import counts_of, merged, scaled_to
+from .documents import counts_of, merged, scaled_to, telling_words
 
 STRENGTHS = {"ncll": 0.03, "hinge": 1.0}  # pseudo-count of a word in a class, in units of the mean squared row
 GIBBS_PSEUDO_COUNT = 0.1  # of a word in a class
@@ -376,12 +376,3 @@ def check_seed(random_state) -> int:
     from sklearn.utils import check_random_state
 
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def telling_words(topics: np.ndarray, vocabulary, n_words: int) -> list[list]:
-    """The words of each topic (rows of probabilities) with the largest p log(p / mean over topics)."""
-    if vocabulary is not None and len(vocabulary) != topics.shape[1]:
-        raise ValueError(f"the vocabulary has {len(vocabulary)} words, the model {topics.shape[1]} columns")
-    weight = topics * (np.log(topics) - np.log(topics.mean(axis=0)))
-    order = np.argsort(-weight, axis=1, kind="stable")[:, :n_words]
-    return [[j if vocabulary is None else vocabulary[j] for j in row] for row in order.tolist()]

@@ -49,3 +49,12 @@ def merged(X: sparse.csr_matrix, codes: np.ndarray, weights: np.ndarray):
     total = np.array([weights[group].sum() for group in groups])
     first = np.array([group[0] for group in groups])
     return X[first], codes[first], total
+
+
+def telling_words(topics: np.ndarray, vocabulary, n_words: int) -> list[list]:
+    """The words of each topic (rows of probabilities) with the largest p log(p / mean over topics)."""
+    if vocabulary is not None and len(vocabulary) != topics.shape[1]:
+        raise ValueError(f"the vocabulary has {len(vocabulary)} words, the model {topics.shape[1]} columns")
+    weight = topics * (np.log(topics) - np.log(topics.mean(axis=0)))
+    order = np.argsort(-weight, axis=1, kind="stable")[:, :n_words]
+    return [[j if vocabulary is None else vocabulary[j] for j in row] for row in order.tolist()]
