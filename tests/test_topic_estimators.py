@@ -157,3 +157,80 @@ def test_hard_rows_give_finite_parameters(loss):
         model = LDAClassifier(loss=loss, random_state=0).fit(X, [0, 1, 2, 0, 1, 2])
         assert model.moments_.is_finite() and model._stored_model.in_domain(model.moments_)
         assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+# -- unsupervised -------------------------------------------------------------------------------------------------------
+
+UNSUPERVISED = (
+    {"inference": "variational"},
+    {"inference": "variational", "algorithm": "batch"},
+    {"inference": "map", "algorithm": "batch"},
+    {"inference": "gibbs"},
+)
+
+
+def corpus(n=400, seed=0):
+    """Three topics of ten words each, and what is left of every document when a fifth of its words are held out."""
+    generator = np.random.default_rng(seed)
+    topics = np.kron(np.eye(3), np.full(10, 0.09)) + 0.1 / 30
+    phi = generator.dirichlet(np.full(3, 0.3), n)
+    X = np.array([generator.multinomial(40, p @ topics) for p in phi], dtype=float)
+    held = generator.binomial(X.astype(int), 0.2).astype(float)
+    return X, X - held, held, topics, phi
+
+
+@pytest.mark.parametrize("options", UNSUPERVISED)
+def test_topics_are_found(options):
+    X, observed, held, topics, phi = corpus()
+    model = LatentDirichletAllocation(3, random_state=0, **options).fit(X[:300])
+    match = [int(np.abs(model.topics_ - topic).sum(axis=1).argmin()) for topic in topics]
+    assert sorted(match) == [0, 1, 2]
+    assert np.abs(model.topics_[match] - topics).sum(axis=1).max() < 0.25
+    proportions = model.transform(X[300:])
+    np.testing.assert_allclose(proportions.sum(axis=1), 1.0)
+    assert np.abs(proportions[:, match] - phi[300:]).mean() < 0.08
+    completed = model.perplexity(observed[300:], held[300:])
+    ideal = np.exp(-(held[300:] * np.log(phi[300:] @ topics)).sum() / held[300:].sum())
+    assert ideal < completed.mean < 1.1 * ideal
+    assert "document completion" in completed.estimator
+    left = model.left_to_right(X[300:320])
+    assert left.estimator == "left-to-right" and np.isfinite(left.per_sample).all()
+    if options["inference"] == "variational":  # a lower bound of what is estimated without bias
+        assert model.score(X[300:320]) <= left.per_sample.mean() + 1.0
+    assert model.coherence(X).mean > 0.1
+
+
+def test_batch_em_never_falls():
+    X, *_ = corpus(120)
+    for inference in ("variational", "map"):
+        options = {"algorithm": "batch", "tol": 0.0, "max_iter": 30, "random_state": 0}
+        history = LatentDirichletAllocation(3, inference=inference, **options).fit(X).history_
+        assert len(history) > 5 and np.diff(history).min() >= -1e-6 * abs(history[0])
+
+
+@pytest.mark.parametrize("options", UNSUPERVISED)
+def test_unsupervised_threads_seeds_streams_and_files(options, tmp_path):
+    X, observed, held, *_ = corpus(300)
+    one = LatentDirichletAllocation(3, random_state=1, max_iter=8, **options).fit(X)
+    two = LatentDirichletAllocation(3, random_state=1, max_iter=8, n_jobs=2, **options).fit(sparse.csr_matrix(X))
+    assert np.array_equal(one.components_, two.components_)
+    save(one, tmp_path / "topics.suffice")
+    np.testing.assert_array_equal(load(tmp_path / "topics.suffice").transform(X), one.transform(X))
+    stream = LatentDirichletAllocation(3, random_state=1, **options)
+    for _ in range(6):
+        for first in range(0, 300, 50):
+            stream.partial_fit(X[first : first + 50])
+    assert stream.perplexity(observed, held).mean < 1.15 * one.perplexity(observed, held).mean
+    assert stream.sample(7, random_state=0).shape == (7, 30)
+
+
+def test_gibbs_classifier_options():
+    X, y = documents()
+    for options in ({}, {"share_word_topic": False}, {"likelihood": "variational"}, {"likelihood": "left-to-right"}):
+        model = LDAClassifier(inference="gibbs", random_state=0, **options).fit(X[:160], y[:160])
+        assert model.score(X[160:], y[160:]) > 0.8
+        np.testing.assert_array_equal(model.predict_proba(X), model.predict_proba(X))
+    model = LDAClassifier(inference="gibbs", train_likelihood="left-to-right", n_sweeps=3, max_epochs=2, random_state=0)
+    assert model.fit(X[:160], y[:160]).score(X[160:], y[160:]) > 0.75
+    with pytest.raises(ValueError, match="train_likelihood='variational' is not one of"):
+        LDAClassifier(train_likelihood="variational").fit(X, y)

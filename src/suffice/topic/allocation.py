@@ -39,7 +39,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     max_iter : int or "auto", default="auto"
         Passes over the documents: "auto" is 20 online, at most 100 in batches, and 200 sweeps for "gibbs".
     batch_size : int, default=256
-        Documents of an online step.
+        Documents of an online step; a pass has at least ten.
     decay, offset : float, default=0.7 and 10
         Rates of online steps are (offset + t)^-decay.
     total_documents : float or None, default=None
@@ -107,7 +107,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         elif self.algorithm == "batch":
             history = learners.batch(model, X, self._passes(100), self.tol, report)
         else:
-            size = min(int(self.batch_size), max(X.shape[0], 1))
+            size = min(int(self.batch_size), -(-X.shape[0] // 10))
             history, n_steps = learners.online(
                 model, X, self._passes(20), size, self.decay, self.offset, generator, report
             )
