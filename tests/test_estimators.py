@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import BernoulliNB, CategoricalNB, GaussianDiscriminant, GaussianNB, MultinomialNB, PoissonNB, priors
+from suffice.engines import SHARD
 
 NAMES = tuple(ESTIMATORS)
 SPARSE = tuple(name for name in NAMES if name != "CategoricalNB")
@@ -187,6 +188,41 @@ def test_weight_zero_is_no_row(name):
     one = clone(ESTIMATORS[name]).set_params(loss="nll").fit(X, y, sample_weight=keep.astype(float))
     other = clone(one).fit(X[keep], y[keep])
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shards_give_the_bits_of_the_whole(name):
+    """Under the likelihood, batches of whole shards are the same sums in the same order."""
+    X, y = rows_for(name, n=2 * SHARD + 500)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    whole = clone(ESTIMATORS[name]).set_params(loss="nll", prior=1.0).fit(X, y, weight)
+    parts = clone(whole)
+    for rows in (slice(0, SHARD), slice(SHARD, 2 * SHARD), slice(2 * SHARD, None)):
+        parts.partial_fit(X[rows], y[rows], classes=[0, 1, 2], sample_weight=weight[rows])
+    np.testing.assert_array_equal(parts.moments_.flat(), whole.moments_.flat())
+
+
+@pytest.mark.parametrize("loss", ["ncll", "hinge"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_number_of_jobs_changes_no_bit(name, loss):
+    X, y = rows_for(name)
+    one = fitted(name, loss)
+    two = clone(one).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(two.moments_.flat(), one.moments_.flat())
+    assert two.choice_.setting == one.choice_.setting
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_the_rows_does_not_matter(name, loss):
+    """At one prior (choosing it deals out rows by their place; words count in units of rows of length 10) and at the optimum."""
+    X, y = rows_for(name)
+    prior = 50.0 if name == "MultinomialNB" else 2.0
+    order = np.random.default_rng(1).permutation(len(y))
+    model = clone(ESTIMATORS[name]).set_params(loss=loss, random_state=0, max_epochs=400, tol=1e-7, prior=prior)
+    one, other = clone(model).fit(X, y), clone(model).fit(X[order], y[order])
+    atol = 1e-8 if loss == "nll" else 2e-3 if loss == "ncll" else 5e-2
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=atol)
 
 
 # -- prediction --------------------------------------------------------------------------------------------------------
@@ -387,6 +423,7 @@ BAD_ARGUMENTS = [
     ({"max_epochs": 2.5}, r"max_epochs=2\.5"),
     ({"tol": -1.0}, r"tol=-1\.0"),
     ({"tol": "small"}, "tol='small'"),
+    ({"n_jobs": 0}, "n_jobs=0"),
     ({"step_size": "fast"}, "step_size='fast'"),
     ({"class_prior": [0.5, 0.5]}, "class_prior="),
     ({"class_prior": [0.5, 0.5, 0.5]}, "class_prior="),

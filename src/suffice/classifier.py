@@ -10,11 +10,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
-from threadpoolctl import threadpool_limits
+from sklearn.utils.validation import validate_data
 
 from . import priors
-from .guards import all_or_nothing
+from .engines import Engine, n_threads
+from .guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
 from .labels import class_weights, encoded, is_missing, split_labels
 from .learners.batch import Batch
 from .learners.driver import Fit, Problem, run
@@ -23,7 +23,7 @@ from .learners.paper import Paper
 from .learners.stochastic import Stochastic
 from .losses import LOSSES, Loss
 from .models.completion import any_missing
-from .models.rows import label_masses, without_missing
+from .models.rows import empty_rows, label_masses
 from .prediction import Prediction
 from .selection import Choice, Selection
 from .step_sizes import step_size_of
@@ -57,6 +57,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         random_state=None,
         verbose=0,
         warm_start=False,
+        n_jobs=None,
     ):
         self.loss = loss
         self.prior = prior
@@ -71,6 +72,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -97,7 +99,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         X, y = self._validated(X, y, reset=True)
         self.classes_, codes = encoded(y, unlabelled)
         self._check_class_prior()
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = checked_weights(sample_weight, X)
         used = np.flatnonzero(weights > 0)
         if not (codes[used] >= 0).any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
@@ -108,7 +110,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         count = label_masses(codes, weights, len(self.classes_))
         X, codes, weights = self._informative(X, codes, weights, loss)
-        with threadpool_limits(1, "blas"):  # thousands of small products: threads would only wait for each other
+        with one_blas_thread():
             model = self._model(X, len(self.classes_), codes, weights)
             plain = Problem(model, X, codes, weights, loss, None)
             problem, fit, choice = self._train(replace(plain, X=self._scaled(X, model)), plain, generator)
@@ -121,9 +123,8 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         """Leave out rows without an observed cell, which say nothing of p(y | x); under the likelihood their labels still count."""
         if not any_missing(X):
             return X, codes, weights
-        holes = without_missing(X)[1].sum(axis=1) if sparse.issparse(X) else np.isnan(X).sum(axis=1)
-        empty = np.asarray(holes).ravel() == X.shape[1]
-        if empty.all() and X.shape[1]:
+        empty = empty_rows(X)
+        if empty.all():
             raise ValueError("X has no observed cell: every value is missing (NaN)")
         keep = ~empty if loss.is_discriminative else ~empty | (codes >= 0)
         if keep.all():
@@ -191,7 +192,10 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
 
     def _train_labelled(self, problem: Problem, plain: Problem, generator) -> tuple[Problem, Fit, Choice]:
         model, loss = problem.model, problem.loss
-        self._statistics = statistics = model.statistics(problem.X, problem.y, problem.weights)
+        if loss.is_discriminative:
+            self._statistics = statistics = model.statistics(problem.X, problem.y, problem.weights)
+        else:
+            self._statistics = statistics = model.statistics_of_shards(problem.X, problem.y, problem.weights)
         if not loss.is_discriminative or model.n_outcomes == 1 or self.algorithm == "paper":
             return problem, *self._train_likelihood(problem, statistics, generator)
         prior_of = self._setting_prior(problem)
@@ -271,7 +275,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         words = not problem.model.table_prior
         selection = Selection(
             problem, self._plain(plain, keep=False), prior_of, learner, generator,
-            calibrate=words or problem.loss.name == "hinge",
+            calibrate=words or problem.loss.name == "hinge", engine=Engine(n_threads(self.n_jobs)),
         )  # fmt: skip
         if words:
             name = problem.loss.name
@@ -359,7 +363,10 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
 
     def _validated(self, X, y="no_validation", *, reset: bool):
         """X (and y) as scikit-learn checks them; None and pandas NA become NaN."""
-        return validate_data(self, without_na(X), y, reset=reset, **self._row_options())
+        with naming("X"):
+            found = validate_data(self, without_na(X), y, reset=reset, **self._row_options())
+        refuse_huge(found[0] if isinstance(found, tuple) else found)
+        return found
 
     def _model(self, X, n_outcomes: int, codes, weights):
         raise NotImplementedError
@@ -395,15 +402,18 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
         if not (0 <= weight < np.inf if number else isinstance(weight, str) and weight == "auto"):
             raise ValueError(f"unlabelled_weight={weight!r} is neither a number >= 0 nor 'auto'")
+        jobs = self.n_jobs
+        if jobs is not None and (not isinstance(jobs, (int, np.integer)) or isinstance(jobs, bool) or jobs == 0):
+            raise ValueError(f"n_jobs={jobs!r} is neither None nor a whole number other than 0")
         step_size_of(self.step_size)
         return Loss(self.loss)
 
     def _check_class_prior(self) -> None:
         if self.class_prior is not None:
             share = np.asarray(self.class_prior, dtype=float)
-            if share.shape != self.classes_.shape or not (share >= 0).all() or not np.isclose(share.sum(), 1.0):
+            if share.shape != self.classes_.shape or not (share > 0).all() or not np.isclose(share.sum(), 1.0):
                 raise ValueError(
-                    f"class_prior={self.class_prior!r} must be {len(self.classes_)} probabilities that add up to 1, "
+                    f"class_prior={self.class_prior!r} must be {len(self.classes_)} probabilities above 0 that add up to 1, "
                     f"in the order of the classes {self.classes_!r}"
                 )
 

@@ -42,12 +42,13 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     def __init__(
         self, covariance="tied", *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3,
-        average=True, class_prior=None, class_weight=None, unlabelled_weight="auto", random_state=None, verbose=0, warm_start=False,
+        average=True, class_prior=None, class_weight=None, unlabelled_weight="auto", random_state=None, verbose=0,
+        warm_start=False, n_jobs=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
-            random_state=random_state, verbose=verbose, warm_start=warm_start,
+            random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
         )  # fmt: skip
         self.covariance = covariance
 

@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from .guards import naming
+
 MISSING_TYPES = ("NAType", "NaTType")
 
 
@@ -24,6 +26,8 @@ def split_labels(y, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.n
     them negative (and -1 is not one of the given classes).
     """
     array = np.asarray(y)
+    if array.dtype == object and array.ndim == 1:
+        array = one_type(array)
     if array.ndim != 1 or array.dtype.kind not in "fiOUS":
         return array, np.zeros(array.shape[:1], dtype=bool)
     if array.dtype.kind == "f":
@@ -52,13 +56,29 @@ def split_labels(y, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.n
     return array, unlabelled
 
 
+def is_text(labels: np.ndarray) -> bool:
+    return labels.dtype.kind in "US" or (labels.dtype == object and isinstance(labels[0], (str, bytes)))
+
+
+def one_type(y: np.ndarray) -> np.ndarray:
+    """Labels that can be put in order: all texts or all numbers (None and NaN beside them)."""
+    present = [value for value in y if not is_missing(value)]
+    texts = sum(isinstance(value, (str, bytes)) for value in present)
+    if 0 < texts < len(present):
+        other = next(value for value in present if not isinstance(value, (str, bytes)))
+        raise ValueError(
+            f"y mixes texts with other labels, such as {other!r} of type {type(other).__name__}: give all labels one type"
+        )
+    return y
+
+
 def is_minus_one(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     """Where -1 stands for "no label" (as in sklearn.semi_supervised)."""
     minus = y == -1
     if not minus.any():
         return minus
     others = np.unique(y[~minus]) if classes is None else np.asarray(classes)
-    if len(others) < 2 or -1 in others or not (others >= 0).all():
+    if others.dtype.kind not in "iuf" or len(others) < 2 or -1 in others or not (others >= 0).all():
         return np.zeros(len(y), dtype=bool)
     warnings.warn(
         f"y is -1 in {int(minus.sum())} rows, which are taken as rows without a label. Give None or NaN to say so, or "
@@ -71,9 +91,12 @@ def is_minus_one(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
 def encoded(y: np.ndarray, unlabelled: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Classes in order, and the code of every row (-1 without a label)."""
     if classes is None:
-        check_classification_targets(y)
+        with naming("y"):
+            check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
     else:
+        if is_text(classes) != is_text(y):
+            raise ValueError(f"y has labels such as {y[0]!r}, which are of another type than classes={classes!r}")
         codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         wrong = classes[codes] != y
         if wrong.any():

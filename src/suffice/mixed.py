@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from .classifier import GenerativeClassifier
+from .guards import naming, refuse_huge
 from .labels import is_missing
 from .models.gaussian_diagonal import mean_and_variance
 from .models.mixed import Mixed
 from .models.poisson import rates
-from .models.rows import column_means
+from .models.rows import location_of
 from .naive_bayes import documented
 
 __all__ = ["MixedNB"]
@@ -61,12 +62,12 @@ class MixedNB(GenerativeClassifier):
     def __init__(
         self, kinds="auto", *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3,
         average=True, class_prior=None, class_weight=None, unlabelled_weight="auto", random_state=None, verbose=0,
-        warm_start=False,
+        warm_start=False, n_jobs=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
-            random_state=random_state, verbose=verbose, warm_start=warm_start,
+            random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
         )  # fmt: skip
         self.kinds = kinds
 
@@ -86,7 +87,8 @@ class MixedNB(GenerativeClassifier):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        with naming("X and y"):
+            check_consistent_length(X, y)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X, y
 
@@ -150,7 +152,7 @@ class MixedNB(GenerativeClassifier):
             max(len(self.categories_.get(self.columns_[j], [])), 1)
             for j in self._order[counts[0] : counts[0] + counts[1]]
         ]
-        location = column_means(X[:, : counts[0]])
+        location = location_of(X[:, : counts[0]])
         return Mixed(n_outcomes, X.shape[1], location, np.array(sizes, dtype=np.int64), int(counts[2]))
 
     # -- what the model shows -------------------------------------------------------------------------------------------
@@ -276,6 +278,8 @@ def numbers(column, name: str, kind: str) -> np.ndarray:
         raise ValueError(
             f"column {name!r} of X contains infinity: only finite numbers and missing cells (NaN) are allowed"
         )
+    with naming(f"column {name!r} of X"):
+        refuse_huge(values)
     if kind == "count" and (values < 0).any():
         raise ValueError(f"column {name!r} is of counts, but its smallest value is {np.nanmin(values)}")
     return values

@@ -32,7 +32,8 @@ class Prediction:
     def _joint(self, X) -> np.ndarray:
         if not self._stored_model.in_domain(self.moments_):  # a class or category that never occurred, without a prior
             with np.errstate(divide="ignore", invalid="ignore"):
-                return self._stored_model.log_joint(self.moments_, X)
+                joint = self._stored_model.log_joint(self.moments_, X)
+            return np.where(self.moments_.mass > 0, joint, -np.inf)
         return self._stored_model.scores(self.moments_, X)
 
     def predict_log_proba(self, X):
@@ -40,6 +41,9 @@ class Prediction:
         `background_` of the class frequencies is mixed in where held-out rows were met with confident errors."""
         joint = self.predict_joint_log_proba(X)
         scores = self.temperature_ * joint
+        impossible = np.isneginf(scores).all(axis=1)  # under every class: all that is known is how frequent they are
+        if impossible.any():
+            scores[impossible] = np.log(shares(self.class_count_))
         logs = scores - logsumexp(scores, axis=1, keepdims=True)
         if self.background_:
             logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))

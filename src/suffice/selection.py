@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from .engines import Engine
 from .learners.driver import Problem, run
 from .learners.incremental import Incremental
 from .priors import ENOUGH, Setting, interior, search
@@ -49,6 +50,7 @@ class Selection:
     learner: Any
     generator: np.random.Generator
     calibrate: bool
+    engine: Engine = field(default_factory=Engine)
     max_epochs: int = 8
     tol: float = 1e-2
     _folds: list = field(default_factory=list)
@@ -67,7 +69,7 @@ class Selection:
         held_out: dict[Setting, np.ndarray] = {}
 
         def evaluate(setting: Setting) -> float:
-            scores = np.concatenate([self._held_out_scores(fold, setting) for fold in self._folds])
+            scores = self._held_out_scores(self._folds, setting)
             temperatures[setting] = best_temperature(scores, y, weights) if self.calibrate else 1.0
             held_out[setting] = scores
             score = float(weights @ clipped_losses(temperatures[setting] * scores, y))
@@ -78,10 +80,8 @@ class Selection:
         setting, score = search(evaluate, strengths, seconds, **options)
         scores, temperature = held_out[setting], temperatures[setting]
         if others:  # the verdict and the calibration see every part: errors that count most are rare
-            self._folds.extend(fold() for fold in others)
-            scores = np.concatenate(
-                [scores, *(self._held_out_scores(fold, setting) for fold in self._folds[len(folds) :])]
-            )
+            self._folds.extend(make() for make in others)
+            scores = np.concatenate([scores, self._held_out_scores(self._folds[len(folds) :], setting)])
             y, weights = self._held_out_rows()
         baseline = np.concatenate([fold.plain_scores for fold in self._folds])
         rows = clipped_losses(temperature * scores, y)
@@ -134,6 +134,8 @@ class Selection:
         if self.shares_rows and len(dealt) >= 3000:
             n_folds = 2 if len(dealt) < 10_000 else 1
 
+        generators = self.generator.spawn(5)
+
         def fold(held: int) -> Fold:
             train = np.sort(np.concatenate([dealt[part != held], unlabelled]))
             if self.shares_rows:
@@ -145,7 +147,7 @@ class Selection:
             statistics = problem.model.statistics(sub.X, sub.y, sub.weights)
             start = interior(problem.model, statistics)
             held_out = np.sort(dealt[part == held])
-            return Fold(sub, statistics, start, held_out, self._plain_scores(train, held_out))
+            return Fold(sub, statistics, start, held_out, self._plain_scores(train, held_out), generators[held])
 
         others: list[Callable[[], Fold]] = (
             [] if self.shares_rows else [partial(fold, held) for held in range(n_folds, 5)]
@@ -173,14 +175,18 @@ class Selection:
         statistics = model.statistics(X, self.problem.y, weights)
         return model.scores(interior(model, statistics), X, which=held_out)
 
-    def _held_out_scores(self, fold: Fold, setting: Setting) -> np.ndarray:
+    def _held_out_scores(self, folds: list[Fold], setting: Setting) -> np.ndarray:
+        """Scores of the rows held out, fold after fold; the folds are fitted side by side where the engine has threads."""
+        return np.concatenate(list(self.engine.each(lambda fold: self._scores_of(fold, setting), folds)))
+
+    def _scores_of(self, fold: Fold, setting: Setting) -> np.ndarray:
         model = self.problem.model
         sub = replace(fold.problem, prior=self.prior_of(model, fold.statistics, setting))
         learner = self.learner
         if self.shares_rows and isinstance(learner, Incremental):
             learner = Incremental(max(2e-3, learner.tolerance), watch=False)
         fit = run(
-            learner, sub, fold.start, self.generator,
+            learner, sub, fold.start, fold.generator,
             max_epochs=6 if self.shares_rows else self.max_epochs, tol=self.tol, multipliers=fold.multipliers,
         )  # fmt: skip
         fold.multipliers = fit.multipliers
@@ -194,6 +200,7 @@ class Fold:
     start: Any
     held_out: np.ndarray
     plain_scores: np.ndarray
+    generator: np.random.Generator  # its own, so that the order in which folds are fitted does not matter
     multipliers: np.ndarray | None = None
 
 

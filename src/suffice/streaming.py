@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils.validation import _check_sample_weight
-from threadpoolctl import threadpool_limits
 
 from . import priors
-from .guards import all_or_nothing
+from .guards import all_or_nothing, checked_weights, one_blas_thread
 from .labels import class_weights, encoded, split_labels
 from .learners.driver import Fit, Problem
 from .learners.stochastic import stream_step
+from .models.completion import any_missing
+from .models.rows import empty_rows
 from .selection import Choice
 from .step_sizes import step_size_of
 
@@ -76,15 +76,16 @@ class Streaming:
             self.classes_ = known
             self._check_class_prior()
         X = self._check_rows(X, reset=first)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if first and any_missing(X) and empty_rows(X).all():
+            raise ValueError("X has no observed cell in the first batch of the stream: every value is missing (NaN)")
+        weights = checked_weights(sample_weight, X)
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         weights = np.where(unlabelled, self._stream_weight(loss) * weights, weights)
         model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
         X = self._scaled(X, model)
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             problem = Problem(model, X, codes, weights, loss, None)
-            batch = self._batch_statistics(problem, first)
-            statistics = batch if first else self._statistics + batch
+            statistics = self._seen_statistics(problem, None if first else self._statistics)
             fit, average, n_steps = self._stream(problem, statistics, first)
         self._statistics, self.class_count_ = statistics, statistics.mass
         self._average, self._n_steps = average, n_steps
@@ -95,19 +96,23 @@ class Streaming:
     def _given_prior(self, model, statistics, *, discriminative: bool) -> Any:
         raise NotImplementedError  # GenerativeClassifier's
 
+    def _joint(self, X) -> np.ndarray:
+        raise NotImplementedError  # Prediction's
+
     def _stream_weight(self, loss) -> float:
         """Nothing can be held out of a stream: "auto" is 1 under the likelihood, a tenth under the other losses."""
         if isinstance(self.unlabelled_weight, str):
             return UNLABELLED if loss.is_discriminative else 1.0
         return float(self.unlabelled_weight)
 
-    def _batch_statistics(self, problem: Problem, first: bool):
-        """Of the labelled rows; under the likelihood with the rest of the batch completed by the model so far."""
-        model, codes = problem.model, problem.y
+    def _seen_statistics(self, problem: Problem, before):
+        """Of all rows so far (`before` and this batch): of the labelled ones; under the likelihood with the rest of the batch
+        completed by the model so far."""
+        model, codes, first = problem.model, problem.y, before is None
         unlabelled = codes < 0
         complete = not unlabelled.any() and (first or not model.is_latent(problem.X))
         if complete or (problem.loss.is_discriminative and (first or not model.is_latent(problem.X))):
-            return model.statistics(problem.X, codes, problem.weights)
+            return model.statistics_of_shards(problem.X, codes, problem.weights, before)
         if first:
             labelled = model.statistics(problem.X, codes, problem.weights)
             moments = priors.interior(model, labelled)
@@ -115,19 +120,20 @@ class Streaming:
             moments = self.moments_
         shares = np.zeros((len(codes), model.n_outcomes))
         if unlabelled.any() and not problem.loss.is_discriminative:
-            joint = model.scores(moments, problem.X[unlabelled])
+            rows = problem.X[unlabelled]
+            joint = model.scores(moments, rows) if first else self._joint(rows)
             shares[unlabelled] = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
         shares[~unlabelled, codes[~unlabelled]] = 1.0
-        return model.completed_statistics(problem.X, problem.weights[:, None] * shares, moments)
+        batch = model.completed_statistics(problem.X, problem.weights[:, None] * shares, moments)
+        return batch if first else before + batch
 
     def _stream(self, problem: Problem, statistics, first: bool):
         model = problem.model
         if not problem.loss.is_discriminative:
             moments = statistics + self._given_prior(model, statistics, discriminative=False)
             return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
-        moments = (
-            priors.interior(model, statistics) if first else self.moments_ * (1.0 / float(self.moments_.mass.sum()))
-        )
+        # after `fit` blocks may weigh other than their outcomes (the prior's do): the same model, one example in all
+        moments = priors.interior(model, statistics) if first else model.moments_of(model.natural_of(self.moments_))
         seen = max(float(statistics.mass.sum()), 1e-300)
         if not model.table_prior:
             prior = priors.uniform(

@@ -72,7 +72,10 @@ class Trained:
         X = table.X[list(self.columns)]
         kinds = set(self.kinds.values())
         if kinds == {NUMERIC}:
-            return X.to_numpy(dtype=np.float64)
+            rows = np.empty(X.shape)  # row by row in memory, as estimators take them
+            for j, name in enumerate(self.columns):
+                rows[:, j] = X[name].to_numpy(dtype=np.float64, na_value=np.nan)
+            return rows
         X = X.assign(**{name: self._known(X[name]) for name in self.columns if self.kinds[name] == CATEGORICAL})
         if kinds == {CATEGORICAL}:
             codes = np.column_stack([X[name].cat.codes for name in self.columns]).astype(np.int64)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -75,36 +76,57 @@ def train(
 
 
 def _stream(trained: Trained, tables: list[Table], rest: Any, reader: Reader, classes: Any, update: Any) -> int:
-    """`partial_fit` on the first part (which fixes classes and categories), then chunk by chunk; rows of the rest."""
+    """`partial_fit` chunk by chunk, the first ones (which fix classes and categories) from memory; rows of the rest."""
     if not hasattr(trained.model, "partial_fit"):
         raise UsageError(f"{type(trained.model).__name__} cannot learn from a stream: give more --memory")
     n_rows = 0
     with data_errors(reader.name):
-        X, y = _labelled(trained, tables, None)
-        known = np.unique(y if classes is None else np.array(list(classes)))
-        _refuse_unknown(y, known, 0)
-        trained.model.partial_fit(X, y, classes=known)
-        del X, y
-        for table in rest:
+        found = [table.y for table in tables if table.y is not None]
+        known = np.unique(np.concatenate([_text_labels(y)[0] for y in found]) if classes is None else list(classes))
+        n_first = sum(table.n_rows for table in tables)
+        for table in ahead(chain(_used_up(tables), rest)):
             update(reader.fraction, f"{table.first_row:,} rows")
             X, y = _labelled(trained, [table], known)
             if len(y):
-                trained.model.partial_fit(X, y)
+                trained.model.partial_fit(X, y, classes=known)
             n_rows += table.n_rows
-    return n_rows
+    return n_rows - n_first
+
+
+def ahead(items: Iterable[Any]) -> Iterator[Any]:
+    """The same items, each read in another thread while the one before is used (the parser lets other threads run)."""
+    iterator = iter(items)
+    with ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(next, iterator, None)
+        while (item := pending.result()) is not None:
+            pending = pool.submit(next, iterator, None)
+            yield item
+
+
+def _used_up(tables: list[Table]) -> Iterator[Table]:
+    """The tables in their order; each leaves the list, to save its memory."""
+    tables.reverse()
+    while tables:
+        yield tables.pop()
+
+
+def _text_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels as text without those that are missing, and where they are."""
+    import pandas
+
+    codes, labels = pandas.factorize(y)
+    present = codes >= 0
+    return np.array(list(labels) or [""], dtype=str)[codes[present]], present
 
 
 def _labelled(trained: Trained, tables: list[Table], known: np.ndarray | None) -> tuple[Any, np.ndarray]:
-    """Inputs and labels of the rows that have a label. The tables are used up, to save their memory."""
+    """Inputs and labels of the rows that have a label. The tables are used up."""
     first_row = tables[0].first_row
-    y = np.concatenate([table.y for table in tables if table.y is not None])
-    tables.reverse()
-    X = stacked([trained.inputs(tables.pop()) for _ in range(len(tables))])
-    has_label = np.array([label is not None for label in y], dtype=bool)
-    if not has_label.all():
-        say(f"{(~has_label).sum():,} rows without a label are left out")
-        X, y = X[has_label], y[has_label]
-    y = y.astype(str)
+    y, present = _text_labels(np.concatenate([table.y for table in tables if table.y is not None]))
+    X = stacked([trained.inputs(table) for table in _used_up(tables)])
+    if not present.all():
+        say(f"{(~present).sum():,} rows without a label are left out")
+        X = X[present]
     if known is not None:
         _refuse_unknown(y, known, first_row)
     return X, y

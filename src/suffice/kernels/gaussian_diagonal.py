@@ -151,3 +151,29 @@ def move(state, row, delta, scratch):
                     logs += math.log(factor)
         constant[k] += math.log(1.0 + step / mass[k]) - 0.5 * logs
         mass[k] += step
+
+
+@compiled
+def add_labelled(rows, location, y, sample_weight, weight, first, second):
+    """weight, first, second[y_i] += sample_weight_i (1, z, z^2) with z = row - location; a missing cell adds nothing."""
+    for i in range(len(rows)):
+        k = y[i]
+        if k < 0:
+            continue
+        w = sample_weight[i]
+        total = 0.0
+        for j in range(len(location)):
+            total += rows[i, j]
+        if total == total:
+            for j in range(len(location)):
+                z = rows[i, j] - location[j]
+                weight[k, j] += w
+                first[k, j] += w * z
+                second[k, j] += w * z * z
+        else:
+            for j in range(len(location)):
+                z = rows[i, j] - location[j]
+                if z == z:
+                    weight[k, j] += w
+                    first[k, j] += w * z
+                    second[k, j] += w * z * z

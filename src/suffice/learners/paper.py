@@ -58,6 +58,7 @@ class Paper:
         if isinstance(self.step_size, float):
             rates = np.minimum(1.0, self.step_size * rates)
         fixed, gamma = 0, state.gamma
+        before = None if state.raw is None else tuple(array.copy() for array in state.raw)
         if problem.model.family == "gaussian_diagonal":
             fixed = gaussian_pass(
                 dense_rows(problem.X), problem.y, order, rates, *state.raw, problem.loss.code, self.scaled
@@ -85,6 +86,9 @@ class Paper:
             for i, rate in zip(order, rates, strict=True):
                 moments, shortened = batch_step(problem, moments, np.array([i]), float(rate))
                 fixed += shortened
+        if not problem.model.in_domain(moments):  # numbers too far from the prior's: the pass is taken back
+            measure = state.measure or problem.measure(state.moments)
+            return replace(state, raw=before, measure=measure, n_shortened=int(fixed) + 1, is_done=True)
         measure = problem.measure(moments)
         return replace(
             state, moments=moments, gamma=gamma, measure=measure, n_steps=state.n_steps + n, n_shortened=int(fixed)

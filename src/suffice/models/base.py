@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from ..engines import shards
 from .records import Record
 
 KEEP = 0.5  # a step leaves every mass, variance and probability at least this share of itself
@@ -46,6 +47,17 @@ class Model(ABC):
     @abstractmethod
     def statistics(self, X, y: np.ndarray, weights: np.ndarray) -> Any:
         """sum_i weights_i s(x_i, y_i): what maximum likelihood needs of labelled rows (rows with y < 0 are left out)."""
+
+    def statistics_of_shards(self, X, y: np.ndarray, weights: np.ndarray, before=None) -> Any:
+        """`before` plus `statistics`, shard by shard in their order: the same bits whether the rows come at once or in batches of
+        whole shards (of `engines.SHARD` rows)."""
+        if self.is_latent(X):
+            found = self.statistics(X, y, weights)
+            return found if before is None else before + found
+        for rows in shards(len(y)):
+            part = self.statistics(X[rows], y[rows], weights[rows])
+            before = part if before is None else before + part
+        return before
 
     @abstractmethod
     def expected_statistics(self, X, responsibilities: np.ndarray) -> Any:

@@ -19,9 +19,10 @@ import numpy as np
 
 from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass, room_below
 from .records import Record
-from .rows import chunks, column_means, dense, label_masses
+from .rows import chunks, dense, label_masses, location_of
 
 LOG_2PI = float(np.log(2 * np.pi))
+LEAST_SQUARE = 1e-200  # of a column: smaller ones are zero up to rounding
 MIN_VARIANCE = 1e-6  # of the pooled variance: the smallest a prior may ask for
 
 
@@ -57,7 +58,8 @@ def floored_variance(within: np.ndarray, overall: np.ndarray, square: np.ndarray
     `square` is the mean square about the location. A column that is constant up to rounding takes it, or 1 if it is zero too.
     """
     floored = np.maximum(within, MIN_VARIANCE * overall)
-    return np.where(overall > 1e-12 * square, floored, np.where(square > 0, square, 1.0))
+    square = np.where(square > LEAST_SQUARE, square, 0.0)
+    return np.where((overall > 1e-12 * square) & (square > 0), floored, np.where(square > 0, square, 1.0))
 
 
 def typical_variance(statistics: Moments) -> np.ndarray:
@@ -77,16 +79,27 @@ class GaussianDiagonal(Model):
 
     @classmethod
     def for_data(cls, X, n_outcomes: int) -> GaussianDiagonal:
-        return cls(n_outcomes, X.shape[1], column_means(X))
+        return cls(n_outcomes, X.shape[1], location_of(X))
 
     def statistics(self, X, y, weights) -> Moments:
-        sums = tuple(np.zeros((self.n_outcomes, self.n_features)) for _ in range(3))
-        mass = label_masses(y, weights, self.n_outcomes)
-        for rows in chunks(X):
-            part, labels, w = dense(X[rows]) - self.location, y[rows], weights[rows]
-            for k in range(self.n_outcomes):
-                add_sums(sums, k, part[labels == k], w[labels == k, None])
-        return Moments(mass, *sums)
+        """Compiled; `expected_statistics` of one-hot weights is its readable twin."""
+        from ..kernels.gaussian_diagonal import add_labelled
+
+        shape = (self.n_outcomes, self.n_features)
+        total = Moments(label_masses(y, weights, self.n_outcomes), np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        for rows in chunks(X):  # sums of chunks, so that rounding does not grow with the rows
+            part = Moments(np.zeros(self.n_outcomes), np.zeros(shape), np.zeros(shape), np.zeros(shape))
+            add_labelled(
+                np.ascontiguousarray(dense(X[rows])),
+                self.location,
+                y[rows],
+                weights[rows],
+                part.weight,
+                part.first,
+                part.second,
+            )
+            total = total + part
+        return total
 
     def expected_statistics(self, X, responsibilities) -> Moments:
         shape = (self.n_outcomes, self.n_features)
@@ -207,16 +220,3 @@ class GaussianDiagonal(Model):
         mean, variance = mean_and_variance(moments)
         noise = generator.standard_normal((len(outcomes), self.n_features))
         return self.location + mean[outcomes] + noise * np.sqrt(variance[outcomes])
-
-
-def add_sums(sums: tuple, k: int, z: np.ndarray, weight: np.ndarray) -> None:
-    """sums[:, k] += (weight, weight z, weight z^2), where a missing cell adds nothing."""
-    missing = np.isnan(z)
-    if missing.any():
-        z = np.where(missing, 0.0, z)
-        sums[0][k] += (weight * ~missing).sum(axis=0)
-    else:
-        sums[0][k] += weight.sum()
-    weighted = weight.T @ z
-    sums[1][k] += weighted[0]
-    sums[2][k] += (weight.T @ z**2)[0]

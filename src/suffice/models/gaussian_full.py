@@ -21,7 +21,7 @@ from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass, room_b
 from .completion import any_missing, available_cells, completed_by_em, completed_sums, drawn, imputed, log_densities
 from .gaussian_diagonal import LOG_2PI, floored_variance
 from .records import Record
-from .rows import chunks, column_means, dense, label_masses
+from .rows import chunks, dense, label_masses, location_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class GaussianFull(Model):
 
     @classmethod
     def for_data(cls, X, n_outcomes: int) -> GaussianFull:
-        return cls(n_outcomes, X.shape[1], column_means(X))
+        return cls(n_outcomes, X.shape[1], location_of(X))
 
     def is_latent(self, X) -> bool:
         return any_missing(X)

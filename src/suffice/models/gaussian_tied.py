@@ -29,7 +29,7 @@ from .completion import (
 from .gaussian_diagonal import LOG_2PI, floored_variance
 from .gaussian_full import log_determinant
 from .records import Record
-from .rows import chunks, column_means, dense, label_masses
+from .rows import chunks, dense, label_masses, location_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class GaussianTied(Model):
 
     @classmethod
     def for_data(cls, X, n_outcomes: int) -> GaussianTied:
-        return cls(n_outcomes, X.shape[1], column_means(X))
+        return cls(n_outcomes, X.shape[1], location_of(X))
 
     def is_latent(self, X) -> bool:
         return any_missing(X)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-CHUNK = 4096
+from ..engines import SHARD
+
+CHUNK = 4096  # rows that stay in cache
 
 
 def chunks(X) -> Iterator[slice]:
@@ -25,6 +27,18 @@ def without_missing(X):
     seen.data = np.where(np.isnan(X.data), 0.0, X.data)
     missing.eliminate_zeros()
     return seen, missing
+
+
+def empty_rows(X) -> np.ndarray:
+    """Which rows have no observed cell."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.isnan(X).all(axis=1))
+    return np.asarray(without_missing(X)[1].sum(axis=1)).ravel() == X.shape[1]
+
+
+def location_of(X) -> np.ndarray:
+    """Means of the columns in the first shard: a place near the data, the same whatever comes after."""
+    return column_means(X[:SHARD])
 
 
 def column_means(X) -> np.ndarray:

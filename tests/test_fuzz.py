@@ -1,0 +1,138 @@
+"""Fuzzed inputs: shapes, types, missing and infinite cells, huge and denormal numbers, one class, unseen categories.
+
+Whatever comes in, `fit`, `partial_fit` and the answers either work, with finite parameters, or refuse with a message that names the
+argument, and a refused fit changes nothing. A short version runs by default; `make fuzz` runs 200,000 inputs (SUFFICE_FUZZ=200).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+
+import numpy as np
+import pytest
+from estimators import ESTIMATORS, LOSSES
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from sklearn.base import clone
+
+from suffice import MixedNB
+
+FUZZ = int(os.environ.get("SUFFICE_FUZZ", "1"))
+EVERY = {**ESTIMATORS, "MixedNB": MixedNB()}
+ARGUMENTS = re.compile(
+    r"\b(X|y|classes|sample_weight|loss|prior|algorithm|max_epochs|step_size|class_weight|class_prior|unlabelled_weight|kinds|column|"
+    r"covariance)\b"
+)
+USUAL = [0.0, 1.0, 2.0, 3.0, -1.0, 0.5]
+ODD = [np.nan, np.inf, -np.inf, 1e308, -1e308, 1.7e308, 1e-308, 5e-324, 1e150, 1e-150, 1e16, -0.0, 2.0**53 + 1, 1e6]
+LABELS = st.sampled_from([0, 1, 2, -1, "a", "b", "", None, np.nan, 1.5, 10**12, True])
+
+
+@st.composite
+def rows(draw, n: int | None = None, d: int | None = None):
+    n = draw(st.sampled_from([0, 1, 2, 3, 5, 8, 12, 40])) if n is None else n
+    d = draw(st.integers(0, 4)) if d is None else d
+    kind = draw(
+        st.sampled_from(["usual", "usual", "odd", "float32", "whole", "flags", "objects", "sparse", "constant"])
+    )
+    if kind == "objects":
+        cells = st.sampled_from(["a", "b", None, 1, 2.0, np.nan, "", True])
+        return np.array(draw(st.lists(cells, min_size=n * d, max_size=n * d)), dtype=object).reshape(n, d)
+    if kind == "whole":
+        return draw(arrays(np.int64, (n, d), elements=st.sampled_from([0, 1, 2, 3, 5, -1, 2**62])))
+    if kind == "flags":
+        return draw(arrays(bool, (n, d)))
+    if kind == "constant":
+        return np.full((n, d), draw(st.sampled_from(USUAL + ODD)))
+    pool = USUAL if kind in ("usual", "sparse") else USUAL * 3 + ODD
+    X = draw(arrays(np.float64, (n, d), elements=st.sampled_from(pool)))
+    if kind == "float32":
+        with np.errstate(over="ignore"):
+            return X.astype(np.float32)
+    return sparse.csr_matrix(X) if kind == "sparse" and n and d else X
+
+
+@st.composite
+def labels(draw, n: int):
+    kind = draw(st.sampled_from(["codes", "codes", "codes", "one", "any", "floats", "short"]))
+    if kind == "one":
+        return np.full(n, draw(LABELS))
+    if kind == "any":
+        return np.array([*draw(st.lists(LABELS, min_size=n, max_size=n)), None], dtype=object)[:-1]
+    if kind == "floats":
+        return draw(arrays(np.float64, n, elements=st.sampled_from([0.0, 1.0, 0.5, np.nan, np.inf])))
+    n = max(n - 1, 0) if kind == "short" else n
+    return draw(arrays(np.int64, n, elements=st.integers(-1, 2)))
+
+
+@st.composite
+def weights(draw, n: int):
+    if draw(st.integers(0, 3)):
+        return None
+    return draw(
+        arrays(np.float64, n, elements=st.sampled_from([1.0, 2.0, 0.0, 1e-9, 1e9, -1.0, np.nan, np.inf, 5e-324]))
+    )
+
+
+OPTIONS = st.fixed_dictionaries(
+    {"loss": st.sampled_from(LOSSES), "prior": st.sampled_from(["auto", "auto", 1.0, "log", 1e-6, 1e6, 0])},
+    optional={
+        "algorithm": st.sampled_from(["incremental", "stochastic", "batch", "paper"]),
+        "step_size": st.sampled_from([1e-3, 1.0, 1e3]),
+        "class_prior": st.sampled_from([[0.5, 0.5], [1.0, 0.0, 0.0], [np.nan, 1.0]]),
+        "unlabelled_weight": st.sampled_from([0.0, 1.0, 1e6]),
+    },
+)
+
+
+def is_finite(model) -> bool:
+    """Natural parameters of zero probabilities are -inf; every moment is a number."""
+    return model.moments_.is_finite()
+
+
+def attempt(function, *arguments, **options):
+    """The result, or None where the call was refused with a message that names the argument."""
+    try:
+        return function(*arguments, **options)
+    except (ValueError, TypeError) as error:
+        assert ARGUMENTS.search(str(error)), f"{type(error).__name__} names no argument: {error}"
+        return None
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(
+    max_examples=110 * FUZZ,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+    derandomize=FUZZ == 1,
+)
+@given(data=st.data())
+def test_fuzzed_rows_work_or_are_refused_by_name(name, data):
+    X = data.draw(rows())
+    y = data.draw(labels(X.shape[0]))
+    weight = data.draw(weights(X.shape[0]))
+    model = clone(EVERY[name]).set_params(max_epochs=4, random_state=0, **data.draw(OPTIONS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if data.draw(st.booleans()):
+            fitted = attempt(model.fit, X, y, sample_weight=weight)
+        else:
+            fitted = attempt(model.partial_fit, X, y, classes=[0, 1, 2], sample_weight=weight)
+        if fitted is None:
+            assert not hasattr(model, "moments_")
+            return
+        assert is_finite(model)
+        new = data.draw(rows(n=data.draw(st.integers(0, 3)), d=X.shape[1]))
+        for answer in (model.predict_proba, model.predict, model.score_samples, model.impute):
+            result = attempt(answer, new)
+            if answer == model.predict_proba and result is not None:
+                assert not np.isnan(result).any()
+        before = model.moments_.flat().copy()
+        if attempt(model.partial_fit, new, data.draw(labels(new.shape[0]))) is None:
+            np.testing.assert_array_equal(model.moments_.flat(), before)
+        assert is_finite(model)
