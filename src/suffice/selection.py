@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from .engines import Engine
 from .learners.driver import Problem, run
@@ -89,20 +89,33 @@ class Selection:
         gain = clipped_losses(baseline, y) - rows
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
-        if mean <= EVIDENCE * (1 + 100 / len(y)) * spread:
-            return Choice(
-                None, score=score, reason=f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood"
-            )
         start_accuracy = float(weights @ (baseline.argmax(axis=1) == y))
+        if mean <= EVIDENCE * (1 + 100 / len(y)) * spread:
+            return self._kept(
+                f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood", baseline, y, weights
+            )
         if accuracy < start_accuracy:
-            return Choice(
-                None,
-                score=score,
-                reason=f"held-out accuracy {accuracy:.4f} is below {start_accuracy:.4f} of maximum likelihood",
+            return self._kept(
+                f"held-out accuracy {accuracy:.4f} is below {start_accuracy:.4f} of maximum likelihood",
+                baseline,
+                y,
+                weights,
             )
         reason = f"held-out log-loss {score:.4f}"
         background, temperature = best_background(scores, y, weights, temperature, shares(counts), free=self.calibrate)
         return Choice(setting, temperature, score, reason, background, self._warm.get("multipliers"))
+
+    def _kept(self, reason: str, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Choice:
+        """Maximum likelihood, its probabilities calibrated where that lowers the held-out log-loss: it is too sure of itself."""
+        frequency = shares(np.bincount(y, minlength=scores.shape[1]))
+        start = best_temperature(scores, y, weights)
+        background, temperature = best_background(scores, y, weights, start, frequency, free=True)
+        before = float(weights @ clipped_losses(scores, y))
+        rows = (1 - background) * softmax(temperature * scores, axis=1) + background * frequency
+        after = -float(weights @ np.log(rows[np.arange(len(y)), y]))
+        if after >= before * (1 - ENOUGH):
+            background, temperature = 0.0, 1.0
+        return Choice(None, temperature, min(before, after), reason, background)
 
     def _held_out_rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Labels and normalised weights of all rows held out, fold after fold."""
