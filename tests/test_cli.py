@@ -137,9 +137,17 @@ def test_inspect(suffice):
     assert top["leave"][0][0] == "odour=foul"
 
 
+def test_inspect_prints_the_topics_of_every_class(suffice):
+    assert suffice("train news.txt --model lda -o lda.sfc")[0] == 0
+    code, out, _ = suffice("inspect lda.sfc --top 3")
+    assert code == 0 and sum(line.startswith("crude, topic ") for line in out) == 2
+    topics = json.loads(suffice("inspect lda.sfc --json --top 3")[1][0])["topics"]
+    assert {word for topic in topics["crude"] for word in topic} & {"oil", "barrel", "opec"}
+
+
 @pytest.mark.parametrize(
     "model",
-    ["gaussian-nb", "poisson-nb", "multinomial-nb", "bernoulli-nb", "categorical-nb", "discriminant", "mixture"],
+    ["gaussian-nb", "poisson-nb", "multinomial-nb", "bernoulli-nb", "categorical-nb", "discriminant", "mixture", "lda"],
 )
 def test_every_model_trains(suffice, model):
     data = "m.csv -t y" if model == "categorical-nb" else "iris.csv -t species"

@@ -16,6 +16,8 @@ _HOMES = {
     "MultinomialNB": "naive_bayes",
     "PoissonNB": "naive_bayes",
     "GaussianDiscriminant": "discriminant",
+    "LDAClassifier": "topic",
+    "LatentDirichletAllocation": "topic",
     "SigmoidBeliefNetwork": "sbn",
     "BernoulliMixture": "mixture",
     "CategoricalMixture": "mixture",

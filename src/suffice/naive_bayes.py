@@ -47,7 +47,7 @@ PARAMETERS = """
         Factors on the weights of the rows; "balanced" gives every class the same total weight.
     unlabelled_weight : float or "auto", default="auto"
         What a row without a label counts, through its marginal likelihood (1: as much as a row under "nll"). "auto" takes the best
-        of a few weights on held-out labelled rows, and 0 unless they gain by more than a standard error.
+        of a few weights on held-out labelled rows, and 0 unless they gain.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         Print a line a pass.

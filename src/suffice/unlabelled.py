@@ -2,9 +2,9 @@
 
 They enter every loss through their marginal likelihood (EM's posterior weights), times a weight. A model that is wrong can be led
 astray by many of them, so "auto" decides on held-out labelled rows: candidates are .1 and .3 of the labelled rows' total weight,
-as much as it, and one a row; the best is taken only if it beats leaving the rows out by a standard error in clipped log-loss, and
-does not lose in plain log-loss. With fewer than MIN_LABELS labelled rows in a class nothing can be held out: then they count a
-tenth of the labelled rows.
+as much as it, and one a row; the best is taken only if it beats leaving the rows out in clipped log-loss (all but the smallest by
+a standard error), and does not lose in plain log-loss. With fewer than MIN_LABELS labelled rows in a class nothing can be held out:
+then they count a tenth of the labelled rows.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ def choose_weight(
         gain = without - clipped
         mean = float(shares @ gain)
         spread = float(np.sqrt(shares @ (gain - mean) ** 2 / len(gain)))
-        if mean > max(gained, EVIDENCE * spread) and plain <= plain_without:
+        evidence = 0.0 if weight == candidates[0] else EVIDENCE
+        if mean > max(gained, evidence * spread) and plain <= plain_without:
             best, gained = weight, mean
     return best, f"rows without a label change held-out log-loss by {-gained:.4f}"

@@ -43,9 +43,12 @@ def _prior(model: Any, k: int) -> float | None:
 
 
 def learned(trained: Trained, top: int) -> dict[str, Any]:
-    """{"means": {class: {feature: mean}}} or {"top": {class: [[feature, lift]]}}, whichever the model has."""
+    """{"means": {class: {feature: mean}}}, {"top": {class: [[feature, lift]]}} or {"topics": {class: [[word]]}}: what the model has."""
     model, classes = trained.model, [str(label) for label in trained.classes]
     names = _feature_names(trained)
+    if hasattr(model, "top_words"):
+        words = model.top_words(names, top)
+        return {"topics": {c: words[label] for c, label in zip(classes, trained.classes, strict=True)}}
     log_prob = getattr(model, "feature_log_prob_", None)
     if isinstance(log_prob, np.ndarray) and log_prob.ndim == 2:
         lift = log_prob - np.log(np.exp(log_prob).mean(axis=0))
@@ -105,6 +108,12 @@ def lines(about: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
         yield "class means (the features that differ most)"
         body = [[c, *(f"{means[f]:.4g}" for f in features)] for c, means in found["means"].items()]
         yield from aligned([["", *features], *body])
+    if "topics" in found:
+        yield ""
+        yield "topics of every class (frequent words that other topics use less)"
+        for label, topics in found["topics"].items():
+            for number, words in enumerate(topics, start=1):
+                yield f"{label}, topic {number}: " + ", ".join(words)
     if "top" in found:
         yield ""
         yield "most telling (and how much more probable than in the mean class)"

@@ -28,6 +28,7 @@ MODELS = {
     "poisson-nb": ("suffice.naive_bayes:PoissonNB", {NUMERIC}),
     "categorical-nb": ("suffice.naive_bayes:CategoricalNB", {CATEGORICAL}),
     "mixed-nb": ("suffice.mixed:MixedNB", {NUMERIC, CATEGORICAL}),
+    "lda": ("suffice.topic:LDAClassifier", {NUMERIC}),
     "discriminant": ("suffice.discriminant:GaussianDiscriminant", {NUMERIC}),
     "mixture": ("suffice.mixture:MixtureClassifier", {NUMERIC, CATEGORICAL}),
 }

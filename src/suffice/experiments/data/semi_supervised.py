@@ -1,7 +1,8 @@
 """A few labels a class, the rest of the training rows without: what the unlabelled rows change.
 
 digits (scikit-learn's, half held out) and r8 (the published split). The labelled rows are drawn at random; the same model is fitted on
-them alone and on them with all other training rows as unlabelled rows, `unlabelled_weight="auto"`.
+them alone and on them with all other training rows as unlabelled rows, `unlabelled_weight="auto"`. Documents are rows of one length
+(`row_norm=10`): with raw counts posteriors are so sure of themselves that EM confirms its own mistakes.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def r8(seed: int) -> tuple:
 CASES = {
     "digits, Bernoulli": (digits, lambda loss, seed: BernoulliNB(binarize=7.5, loss=loss, random_state=seed)),
     "digits, tied Gaussian": (digits, lambda loss, seed: GaussianDiscriminant(loss=loss, random_state=seed)),
-    "r8, multinomial": (r8, lambda loss, seed: MultinomialNB(loss=loss, random_state=seed)),
+    "r8, multinomial": (r8, lambda loss, seed: MultinomialNB(loss=loss, row_norm=10.0, random_state=seed)),
 }
 
 

@@ -1,0 +1,201 @@
+"""Topic models against their peers: accuracy on r8 and webkb, sampled tokens a second, the time of a pass, perplexity.
+
+Needs SUFFICE_DATA (the papers' data); peers that are not installed (`pip install suffice[bench]`) are left out. Times are CPU seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from importlib.util import find_spec
+
+import numpy as np
+from scipy import sparse
+
+from suffice import datasets
+from suffice.datasets.newsgroups2000 import load_20news2000
+from suffice.experiments.masegosa2014 import peers
+from suffice.experiments.masegosa2014.words import load
+from suffice.kernels.allocation import predicted_log_probability
+from suffice.learners import allocation
+from suffice.learners.driver import Problem
+from suffice.learners.driver import run as passes
+from suffice.learners.incremental import Incremental
+from suffice.learners.topics import EM, IncrementalTopics
+from suffice.losses import Loss
+from suffice.models.multinomial import Moments, Multinomial
+from suffice.models.topics import Topics
+from suffice.topic import LatentDirichletAllocation, LDAClassifier
+from suffice.topic.documents import counts_of, scaled_to
+
+SEEDS = int(os.environ.get("SUFFICE_SEEDS", "10"))
+
+
+def accuracy() -> None:
+    print(f"accuracy, mean and standard deviation of {SEEDS} seeds (peers: 1 to 3); 2 topics a class, default settings")
+    for name, logarithm in (("r8", False), ("webkb", False), ("webkb", True)):
+        data = datasets.load(name)
+        X, X_test = (data.X_train, data.X_test) if not logarithm else (data.X_train.log1p(), data.X_test.log1p())
+        title = f"{name}{' log(1+n)' if logarithm else ''}"
+        for inference in ("map",) if logarithm else ("map", "gibbs"):
+            for loss in ("nll", "ncll", "hinge"):
+                began, found = time.process_time(), []
+                for seed in range(SEEDS):
+                    model = LDAClassifier(loss=loss, inference=inference, random_state=seed).fit(X, data.y_train)
+                    found.append(model.score(X_test, data.y_test))
+                seconds = (time.process_time() - began) / SEEDS
+                print(
+                    f"  {title:16} LDAClassifier {inference:5} {loss:5} {np.mean(found):.4f} +- {np.std(found, ddof=1):.4f}"
+                    f"  {seconds:.1f} s",
+                    flush=True,
+                )
+        if logarithm:
+            continue
+        split = load(name)
+        rivals = [
+            ("our LDA 50 + LR", peers.lda_and_regression, 3),
+            ("scikit-learn LDA 50 + LR", peers.sklearn_and_regression, 1),
+        ]
+        if find_spec("tomotopy"):
+            rivals.append(("tomotopy sLDA 50", peers.tomotopy_slda, 1))
+        for label, peer, n in rivals:
+            began = time.process_time()
+            found = [peer(split, seed) for seed in range(n)]
+            print(
+                f"  {title:16} {label:26} {np.mean(found):.4f}  {(time.process_time() - began) / n:.1f} s", flush=True
+            )
+
+
+def one_pass() -> None:
+    data = datasets.load("r8")
+    classes, y = np.unique(data.y_train, return_inverse=True)
+    X, K, n = scaled_to(counts_of(data.X_train, "r8"), 10.0), len(classes), len(y)
+    weights, W = np.ones(n), X.shape[1]
+
+    def steps(learner, problem, start, n_passes: int = 5) -> tuple[float, float]:
+        best = (np.inf, np.inf)
+        for _ in range(3):
+            state = learner.init(problem, start, np.random.default_rng(0))
+            cpu, wall = time.process_time(), time.perf_counter()
+            for _ in range(n_passes):
+                state = learner.step(problem, state)
+            best = min(best[0], time.process_time() - cpu), min(best[1], time.perf_counter() - wall)
+        return best[0] / n_passes, best[1] / n_passes
+
+    words = Problem(
+        Multinomial.for_data(X, K), X, y, weights, Loss("ncll"), Moments(np.full(K, 10.0), np.full((W, K), 3.0))
+    )
+    plain, _ = steps(Incremental(1e-3, watch=False), words, None)
+    walls = {}
+    for n_jobs in (1, 2):
+        model = Topics(K, W, 2, 0.5, length=float(X.sum()) / n, n_jobs=n_jobs)
+        small, generator = Moments(np.full(K, 1.0), np.full((W, 2, K), 0.1)), np.random.default_rng(0)
+        start = model.random_split(model.statistics(X, y, weights), generator) + small
+        start = passes(
+            EM(watch=False), Problem(model, X, y, weights, Loss("nll"), small), start, generator, max_epochs=15
+        ).moments
+        prior = Moments(np.full(K, 10.0), np.full((W, 2, K), 1.5))
+        problem = Problem(model, X, y, weights, Loss("ncll"), prior)
+        cpu, _ = steps(IncrementalTopics(n_jobs=n_jobs, watch=False), problem, start)
+        if n_jobs == 1:
+            print(
+                f"five passes on r8: MultinomialNB {plain * 1e3:.1f} ms each, topics {cpu * 1e3:.1f}, ratio {cpu / plain:.1f}"
+            )
+        best = np.inf
+        for _ in range(3):
+            began = time.perf_counter()
+            LDAClassifier(n_jobs=n_jobs, random_state=0).fit(data.X_train, data.y_train)
+            best = min(best, time.perf_counter() - began)
+        walls[n_jobs] = best, steps(IncrementalTopics(n_jobs=n_jobs), problem, start)[1]
+    fits, steps_ = ([walls[j][i] for j in (1, 2)] for i in (0, 1))
+    print(
+        f"two threads, wall time: passes {steps_[0] / steps_[1]:.2f} times, whole fit {fits[0] / fits[1]:.2f} times as fast"
+    )
+
+
+def csr(X) -> sparse.csr_matrix:
+    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
+
+
+def throughput() -> None:
+    data = load_20news2000()
+    X = csr(data.train)
+    for n_topics in (20, 50, 100):
+        model = allocation.Allocation(allocation.start(X, n_topics, np.random.default_rng(0)), 0.01, 0.1)
+        tokens = allocation.Tokens.of(X, n_topics)
+        model.count = tokens.sweep(model.beta, 0.1, 0, 1, is_start=True)
+        began = time.process_time()
+        for sweep in range(50):
+            model.count = tokens.sweep(model.beta, 0.1, sweep + 1, 1)
+        ours = 50 * len(tokens.words) / (time.process_time() - began)
+        line = f"Gibbs, {n_topics} topics, one core, sweeps 1 to 50: {ours / 1e6:.1f} million tokens a second"
+        if find_spec("tomotopy"):
+            import tomotopy
+
+            other = tomotopy.LDAModel(k=n_topics, alpha=0.1, eta=0.01, seed=1)
+            for a, b in zip(tokens.starts[:-1], tokens.starts[1:], strict=True):
+                if b > a:
+                    other.add_doc([data.vocabulary[w] for w in tokens.words[a:b]])
+            other.optim_interval = 0
+            other.train(0)
+            began = time.process_time()
+            other.train(50, workers=1)
+            theirs = 50 * len(tokens.words) / (time.process_time() - began)
+            line += f", tomotopy {theirs / 1e6:.1f}, ratio {ours / theirs:.2f}"
+        print(line, flush=True)
+
+
+def perplexity() -> None:
+    data = load_20news2000()
+    X, observed, held = csr(data.train), csr(data.test_observed), csr(data.test_held_out)
+
+    def completed(topics, proportions) -> float:
+        sums = np.empty(held.shape[0])
+        beta = np.ascontiguousarray(topics.T, dtype=float)
+        predicted_log_probability(
+            (held.indptr, held.indices, held.data), beta, np.ascontiguousarray(proportions, dtype=float), sums
+        )
+        return float(np.exp(-sums.sum() / held.sum()))
+
+    for n_topics in (20, 50):
+        for inference in ("variational", "gibbs"):
+            began = time.process_time()
+            model = LatentDirichletAllocation(n_topics, inference=inference, random_state=0).fit(X)
+            seconds = time.process_time() - began
+            print(
+                f"20news2000, {n_topics} topics: {inference:11} {model.perplexity(observed, held)}, {seconds:.1f} s",
+                flush=True,
+            )
+        from sklearn.decomposition import LatentDirichletAllocation as Theirs
+
+        for method in ("batch", "online"):
+            began = time.process_time()
+            other = Theirs(n_topics, learning_method=method, random_state=0).fit(X)
+            seconds = time.process_time() - began
+            topics = other.components_ / other.components_.sum(axis=1, keepdims=True)
+            print(
+                f"  scikit-learn, {method:6} {completed(topics, other.transform(observed)):.1f}, {seconds:.1f} s",
+                flush=True,
+            )
+        if find_spec("gensim"):
+            from gensim.matutils import Sparse2Corpus
+            from gensim.models import LdaModel
+
+            documents = list(Sparse2Corpus(X, documents_columns=False))
+            began = time.process_time()
+            other = LdaModel(
+                documents, num_topics=n_topics, passes=10, random_state=0, id2word=dict(enumerate(data.vocabulary))
+            )
+            seconds = time.process_time() - began
+            shapes, _ = other.inference(list(Sparse2Corpus(observed, documents_columns=False)))
+            found = completed(other.get_topics(), shapes / shapes.sum(axis=1, keepdims=True))
+            print(f"  gensim, 10 passes    {found:.1f}, {seconds:.1f} s", flush=True)
+
+
+def run() -> None:
+    warnings.simplefilter("ignore")
+    one_pass()
+    throughput()
+    perplexity()
+    accuracy()

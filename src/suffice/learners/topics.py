@@ -1,0 +1,229 @@
+"""Learners of models with latent topics: batch EM, and incremental training that stores every document's contribution.
+
+`EM` is for the likelihood. `IncrementalTopics` is `Incremental` with one more thing to remember: where a document's words went (one
+number a word, topic and class, as float32). Both keep each document's proportions between passes and improve them by a few steps, so
+that a pass costs little more than reading the documents. The model brings the inference; nothing here knows a family.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from .driver import Measure, Problem
+
+SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
+START = 0.05  # size of the multipliers that break the symmetry of topics
+FULL = 4  # every so many passes no document is left out
+REST = 0.3  # documents that wanted less than this share of the tolerance are left out of the others
+ROOM = 0.25  # share of the prior's counts that is left with them
+
+
+@dataclass
+class State:
+    moments: Any
+    generator: np.random.Generator
+    measure: Measure | None = None
+    shapes: Any = None  # proportions of every document under every class
+    multipliers: Any = None
+    stored: Any = None  # contributions: non-zeros x topics x classes
+    arrays: tuple | None = None
+    wanted: Any = None  # the change every document wanted when it was last visited
+    n_passes: int = 0
+    block: int = 1
+    n_shortened: int = 0
+    is_done: bool = False
+    is_searching: bool = False
+
+
+def measured(problem: Problem, moments, shapes: np.ndarray | None) -> Measure:
+    """`Problem.measure` with inference that starts where it stopped."""
+    model: Any = problem.model
+    scored: Any = _Scored(model, model.scores(moments, problem.X, shapes=shapes))
+    return replace(problem, model=scored).measure(moments)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A model whose scores are known."""
+
+    model: Any
+    known: np.ndarray
+
+    def scores(self, moments, X, state=None):
+        return self.known
+
+    def __getattr__(self, name: str):
+        return getattr(self.model, name)
+
+
+@dataclass(frozen=True)
+class EM:
+    """Batch EM on labelled and unlabelled documents. With exact or warm inference no pass lowers the likelihood (or its bound)."""
+
+    n_steps: int = 5  # of inference, a document and pass
+    tolerance: float = 1e-3  # of the proportions
+    watch: bool = True
+
+    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+        model: Any = problem.model
+        shapes = model.empty_shapes(len(problem.y))
+        measure = measured(problem, start, None) if self.watch else None
+        lengths = np.asarray(problem.X.sum(axis=1)).ravel()
+        shapes[:] = model.concentration + (lengths / model.n_topics)[:, None, None]
+        return State(start, generator, measure, shapes)
+
+    def step(self, problem: Problem, state: State) -> State:
+        model: Any = problem.model
+        y, shapes = problem.y, state.shapes
+        shares = np.zeros((len(y), model.n_outcomes))
+        labelled = y >= 0
+        shares[labelled, y[labelled]] = 1.0
+        if not labelled.all():
+            scores = model.scores(state.moments, problem.X[~labelled], shapes=shapes[~labelled])
+            shares[~labelled] = softmax(scores, axis=1)
+        weighted = problem.weights[:, None] * shares
+        statistics = model.expected_statistics(
+            problem.X, weighted, state.moments, state.shapes, self.n_steps, self.tolerance
+        )
+        moments = problem.prior + statistics
+        measure = measured(problem, moments, state.shapes) if self.watch else None
+        return State(moments, state.generator, measure, state.shapes)
+
+    def finished(self, problem: Problem, state: State):
+        return state.moments
+
+
+@dataclass(frozen=True)
+class IncrementalTopics:
+    tolerance: float = 1e-3
+    n_steps: int = (
+        20  # of inference at most, to a tenth of the tolerance: half-hearted inference makes the topics circle
+    )
+    n_jobs: int = 1
+    watch: bool = True
+    blocks: int = 64  # a pass is so many blocks of documents, which see the model before the block
+
+    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+        """`start` has topics that differ (EM's); its own size does not matter."""
+        from ..kernels.topics_incremental import fill_contributions, make_room
+
+        model: Any = problem.model
+        X, y = problem.X, problem.y
+        n, K = len(y), model.n_outcomes
+        shapes = model.empty_shapes(n)
+        scores = model.scores(start, X, shapes=None)
+        unlabelled = y < 0
+        if multipliers is None:
+            share = np.bincount(y[~unlabelled], problem.weights[~unlabelled], minlength=K)
+            multipliers = np.tile(-START * share / share.sum(), (n, 1))  # adds nothing to the masses of the classes
+            multipliers[np.arange(n), np.maximum(y, 0)] += START
+            multipliers[unlabelled] = softmax(scores[unlabelled], axis=1)
+        lengths = np.asarray(X.sum(axis=1)).ravel()
+        shapes[:] = model.concentration + (lengths / model.n_topics)[:, None, None]
+        stored = np.empty((X.nnz, model.n_topics, K), dtype=np.float32)
+        rows, options = model.rows_of(X)[0], self._options(problem)
+        fill_contributions(rows, 0, n, multipliers, model.state_of(start), options, shapes, stored)
+        make_room(rows, problem.weights, stored, problem.prior.count, ROOM)
+        moments = self._moments(problem, multipliers, stored)
+        blocks = self.blocks * (4 if problem.loss.name == "hinge" else 1)  # its steps are bolder
+        block = max(1, min(256, n // blocks))
+        return State(moments, generator, shapes=shapes, multipliers=multipliers, stored=stored, block=block,
+            wanted=np.full(n, np.inf),
+        )  # fmt: skip
+
+    def _options(self, problem: Problem) -> tuple:
+        model: Any = problem.model
+        loss = problem.loss
+        tolerance = model.row_tolerance(loss, problem.prior, self.tolerance)
+        accuracy = self.tolerance * (0.1 if loss.name == "hinge" else 0.3)
+        return (
+            loss.code,
+            float(loss.margin),
+            float(tolerance),
+            float(model.concentration),
+            model.code,
+            self.n_steps,
+            accuracy,
+        )
+
+    def _moments(self, problem: Problem, multipliers, stored):
+        from ..kernels.topics_incremental import add_contributions
+
+        count = problem.prior.count.copy()
+        add_contributions(problem.model.rows_of(problem.X)[0], problem.weights, stored, count)
+        return type(problem.prior)(problem.prior.mass + problem.weights @ multipliers, count)
+
+    def step(self, problem: Problem, state: State) -> State:
+        model = problem.model
+        arrays = state.arrays or model.state_of(state.moments)
+        options = self._options(problem)
+        tolerance, wanted = options[2], state.wanted
+        order = state.generator.permutation(len(problem.y))
+        is_full = state.n_passes % FULL == 0 or self._is_settled(problem, wanted, tolerance)
+        if not is_full:
+            order = order[wanted[order] > REST * tolerance]
+        n_shortened = self._pass(problem, state, order, arrays, options)
+        moments = model.moments_of_state(arrays)
+        if not model.in_domain(moments):  # rounding: rebuild from the contributions
+            moments = self._moments(problem, state.multipliers, state.stored)
+            arrays = model.state_of(moments)
+        measure = measured(problem, moments, state.shapes) if self.watch else None
+        rose = bool(measure and state.measure and measure.objective > state.measure.objective)
+        block = max(1, state.block // 4) if rose else state.block  # documents of a block got in each other's way
+        is_done = is_full and self._is_settled(problem, wanted, tolerance)
+        return replace(
+            state, moments=moments, measure=measure, arrays=arrays, block=block, n_shortened=n_shortened, is_done=is_done,
+            is_searching=rose, n_passes=state.n_passes + 1,
+        )  # fmt: skip
+
+    def _is_settled(self, problem: Problem, wanted, tolerance: float) -> bool:
+        return float(problem.weights @ wanted) < SETTLED * tolerance * float(problem.weights.sum())
+
+    def _pass(self, problem: Problem, state: State, order, arrays, options) -> int:
+        from ..kernels.topics_incremental import propose_block, serial_pass, take_block
+
+        model: Any = problem.model
+        X, size = problem.X, state.block
+        rows = model.rows_of(X)[0]
+        lengths = np.diff(X.indptr)
+        starts = np.arange(0, len(order), size)
+        widest = int(np.add.reduceat(lengths[order], starts).max(initial=1)) if len(order) else 1
+        steps = np.empty((max(widest, 1), model.n_topics, model.n_outcomes))
+        moves, changes = np.empty((size, model.n_outcomes)), np.empty(size)
+        places = np.zeros(size, dtype=np.int64)
+        common = (state.multipliers, state.stored)
+        if self.n_jobs == 1:
+            return serial_pass(
+                rows, problem.y, problem.weights, order, size, *common, state.shapes, arrays, options, steps, moves,
+                changes, places, state.wanted,
+            )  # fmt: skip
+        n_shortened = 0
+        with ThreadPoolExecutor(self.n_jobs - 1) as pool:
+            for start in starts:
+                block = order[start : start + size]
+                places = np.concatenate([[0], np.cumsum(lengths[block])[:-1]]).astype(np.int64)
+                inner = np.searchsorted(places, np.linspace(0, lengths[block].sum(), self.n_jobs + 1)[1:-1])
+                edges = [0, *inner.tolist(), len(block)]
+
+                def propose(first: int, last: int, block=block, places=places) -> int:
+                    return propose_block(
+                        rows, problem.y, problem.weights, block, places, first, last, *common, state.shapes, arrays,
+                        options, steps, moves, changes,
+                    )  # fmt: skip
+
+                others = [pool.submit(propose, a, b) for a, b in pairwise(edges[1:])]
+                n_shortened += propose(edges[0], edges[1]) + sum(other.result() for other in others)
+                n_shortened += take_block(
+                    rows, problem.weights, block, places, *common, arrays, steps, moves, changes, options[2]
+                )
+                state.wanted[block] = changes[: len(block)]
+        return n_shortened
+
+    def finished(self, problem: Problem, state: State):
+        return state.moments

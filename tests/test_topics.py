@@ -1,0 +1,170 @@
+"""Class-conditional topic models: kernels equal their twins, gradients equal finite differences, bounds are bounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from suffice.learners.driver import Problem, run
+from suffice.learners.topics import EM, IncrementalTopics
+from suffice.losses import Loss
+from suffice.models import topics_enumeration as exact
+from suffice.models.multinomial import Moments
+from suffice.models.topics import Topics
+
+INFERENCES = ("map", "variational")
+W, Z, K = 7, 2, 3
+
+
+def tiny(inference="map", seed=0, n=25, concentration=0.4):
+    """Documents of three classes with two topics each: (model, X, y, weights, moments)."""
+    generator = np.random.default_rng(seed)
+    beta = generator.dirichlet(np.full(W, 0.5), (K, Z))
+    y = np.concatenate([np.arange(K), generator.integers(0, K, n - K)])
+    phi = generator.dirichlet(np.full(Z, 0.7), n)
+    X = np.array([generator.multinomial(12, phi[i] @ beta[y[i]]) for i in range(n)], dtype=float)
+    model = Topics(K, W, Z, concentration, inference, length=12.0)
+    moments = Moments(generator.gamma(5.0, size=K), generator.gamma(1.0, size=(W, Z, K)) + 0.1)
+    return model, sparse.csr_matrix(X), y, generator.uniform(0.5, 2.0, n), moments
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_scores_equal_their_readable_twin(inference):
+    model, X, _, _, moments = tiny(inference)
+    np.testing.assert_allclose(model.scores(moments, X), model.log_joint(moments, X), atol=1e-9)
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_the_gradient_of_the_scores_is_the_expected_statistics(inference):
+    """The envelope theorem: d l_k / d log beta_kwz = x_w r_wz, by finite differences of the converged scores."""
+    model, X, _, _, moments = tiny(inference, n=4)
+    one_by_one = [
+        model.expected_statistics(X[i], np.ones((1, K)), moments, n_steps=5000, tolerance=1e-13) for i in range(4)
+    ]
+    natural = model.natural_of(moments)
+    step = 1e-5
+    for w, z, k in [(0, 0, 0), (3, 1, 2), (6, 0, 1), (2, 1, 1)]:
+        values = []
+        for sign in (1, -1):
+            logit = natural.logit.copy()
+            logit[w, z, k] += sign * step
+            beta = np.exp(logit)  # not normalised again: theta is free
+            scores = [converged(model, beta, X[i].toarray()[0], k) for i in range(4)]
+            values.append(np.array(scores))
+        slopes = (values[0] - values[1]) / (2 * step)
+        np.testing.assert_allclose(slopes, [part.count[w, z, k] for part in one_by_one], rtol=1e-4, atol=1e-5)
+
+
+def converged(model, beta, x, k) -> float:
+    words = np.flatnonzero(x)
+    shape, _ = model.infer(x[words], beta[words][:, :, k], n_steps=3000)
+    return model.document_score(x[words], beta[words][:, :, k], shape)
+
+
+@pytest.mark.parametrize("loss", ("ncll", "hinge"))
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_the_gradient_of_the_objective(loss, inference):
+    """d F / d theta = - sum_ik r_ik s(x_i, k) - prior + (what the prior itself expects), against differences of F."""
+    model, X, y, weights, moments = tiny(inference)
+    prior = Moments(np.full(K, 2.0), np.full((W, Z, K), 0.3))
+    problem = Problem(model, X, y, weights, Loss(loss), prior)
+    signed = weights[:, None] * problem.loss.weights(model.scores(moments, X), y)
+    statistics = model.expected_statistics(X, signed, moments)
+    beta = moments.count / moments.weight
+    want = statistics.count + prior.count  # minus the gradient in log beta, theta free; its normalised part follows
+    want = want - want.sum(axis=0) * beta
+    step = 1e-5
+    for w, z, k in [(0, 0, 0), (3, 1, 2), (6, 0, 1), (2, 1, 1)]:
+        values = []
+        for sign in (1, -1):
+            count = beta.copy()
+            count[w, z, k] *= np.exp(sign * step)
+            values.append(problem.measure(Moments(moments.mass, count)).objective)
+        assert (values[1] - values[0]) / (2 * step) == pytest.approx(want[w, z, k], rel=2e-3, abs=2e-3)
+
+
+def test_the_bound_never_falls_and_never_exceeds_the_enumerated_likelihood():
+    generator = np.random.default_rng(1)
+    for trial in range(40):
+        n_topics = 2 + trial % 2
+        concentration = float(generator.uniform(0.05, 2.0))
+        model = Topics(1, 4, n_topics, concentration, "variational")
+        beta = generator.dirichlet(np.full(4, 0.3), n_topics).T
+        words = generator.integers(0, 4, 8)
+        values = np.bincount(words, minlength=4).astype(float)
+        seen = np.flatnonzero(values)
+        likelihood = exact.log_likelihood(words, np.ones(8), beta, concentration)
+        shape = concentration + values[seen] @ generator.dirichlet(np.ones(n_topics), len(seen))
+        bounds = []
+        for _ in range(60):
+            bounds.append(model.document_score(values[seen], beta[seen], shape))
+            shape, _ = model.infer(values[seen], beta[seen], 1, shape)
+        assert np.diff(bounds).min() >= -1e-11
+        assert max(bounds) <= likelihood + 1e-10
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_em_never_lowers_the_likelihood(inference):
+    model, X, y, weights, moments = tiny(inference, n=60)
+    y = y.copy()
+    y[40:] = -1  # without a label
+    problem = Problem(model, X, y, weights, Loss("nll"), Moments(np.full(K, 1.0), np.full((W, Z, K), 0.1)))
+    learner = EM(n_steps=200, tolerance=1e-12)
+    state = learner.init(problem, moments, None)
+    values = [problem.measure(moments).objective]
+    for _ in range(25):
+        state = learner.step(problem, state)
+        values.append(problem.measure(state.moments).objective)
+    assert np.diff(values).max() <= 1e-6 * abs(values[0])
+    assert values[-1] < values[0] - 1.0
+
+
+@pytest.mark.parametrize("loss", ("ncll", "hinge"))
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_incremental_training_reaches_a_stationary_point(loss, inference):
+    """At rest the model is its prior plus the weighted statistics: minus the gradient of F vanishes in every cell."""
+    model, X, y, weights, moments = tiny(inference, n=40)
+    prior = Moments(np.full(K, 10.0), np.full((W, Z, K), 30.0))
+    problem = Problem(model, X, y, weights, Loss(loss), prior)
+    start = run(EM(), replace(problem, loss=Loss("nll")), moments, None, max_epochs=10).moments
+    learner = IncrementalTopics(1e-7 if loss == "ncll" else 1e-3)
+    state = learner.init(problem, start, np.random.default_rng(0))
+    before = problem.measure(state.moments).objective
+    for _ in range(300):
+        state = learner.step(problem, state)
+        if state.is_done:
+            break
+    assert state.is_done and state.measure.objective < before
+    if loss == "ncll":  # the bound has several maxima: documents stay at theirs
+        shapes = state.shapes.copy()
+        signed = weights[:, None] * problem.loss.weights(model.scores(state.moments, X, shapes=shapes, n_steps=500), y)
+        back = prior + model.expected_statistics(X, signed, state.moments, shapes=shapes)
+        np.testing.assert_allclose(state.moments.count, back.count, rtol=1e-3)
+        np.testing.assert_allclose(state.moments.mass, back.mass, rtol=1e-3)
+
+
+def test_one_topic_is_the_multinomial_model():
+    from suffice.models.multinomial import Multinomial
+
+    generator = np.random.default_rng(3)
+    X = sparse.csr_matrix(generator.poisson(1.0, (10, W)).astype(float))
+    count = generator.gamma(1.0, size=(W, K))
+    one = Topics(K, W, 1, 0.5).scores(Moments(np.ones(K), count[:, None, :]), X)
+    other = Multinomial(K, W).scores(Moments(np.ones(K), count), X)
+    np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ("ncll", "hinge"))
+def test_threads_do_not_change_a_bit(loss):
+    model, X, y, weights, moments = tiny(n=200)
+    prior = Moments(np.full(K, 10.0), np.full((W, Z, K), 3.0))
+    fits = []
+    for n_jobs in (1, 2, 3):
+        problem = Problem(replace(model, n_jobs=n_jobs), X, y, weights, Loss(loss), prior)
+        learner = IncrementalTopics(1e-4, n_jobs=n_jobs, blocks=16)
+        fits.append(run(learner, problem, moments, np.random.default_rng(0), max_epochs=4).moments)
+    for other in fits[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(fits[0].arrays(), other.arrays(), strict=True))
