@@ -62,7 +62,7 @@ def classifier(family: str, loss: str = "ncll", **options) -> MixtureClassifier:
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("name", "missing"), CASES)
 def test_gradients_equal_finite_differences_of_enumerated_losses(name, missing, loss):
-    """Loss and prior from naive densities, summed over the components of a class, at moved parameters (three classes of two)."""
+    """Loss and prior from naive densities, at moved parameters; three classes of one component (groups: the next test)."""
     X, weights = (part[:40] for part in rows_for(name, missing))
     mixture = clone(ESTIMATORS[name]).set_params(n_components=3, max_iter=2, tol=0.0)
     with warnings.catch_warnings():
