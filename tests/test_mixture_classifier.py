@@ -62,7 +62,7 @@ def classifier(family: str, loss: str = "ncll", **options) -> MixtureClassifier:
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("name", "missing"), CASES)
 def test_gradients_equal_finite_differences_of_enumerated_losses(name, missing, loss):
-    """Loss and prior from naive densities, summed over the components of a class, at moved parameters (three classes of two)."""
+    """Loss and prior from naive densities, at moved parameters; three classes of one component (groups: the next test)."""
     X, weights = (part[:40] for part in rows_for(name, missing))
     mixture = clone(ESTIMATORS[name]).set_params(n_components=3, max_iter=2, tol=0.0)
     with warnings.catch_warnings():
@@ -138,7 +138,6 @@ def test_weights_of_groups_equal_enumeration(loss):
         MixtureClassifier(family="bernoulli", prior=1.0),
         MixtureClassifier(family="categorical", prior=1.0),
         MixtureClassifier(family="mixed", prior=1.0),
-        MixtureClassifier(covariance_type="full", loss="nll"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -268,10 +267,10 @@ def test_a_wrong_argument_is_named_and_the_fit_is_kept(options, message):
 
 
 def test_training_beats_em_on_digits():
-    """Two splits; accuracy and log-loss on the test part."""
+    """One split; accuracy and log-loss on the test part."""
     X, y = load_digits(return_X_y=True)
     results = []
-    for seed in range(2):
+    for seed in range(1):
         A, B, a, b = train_test_split(X, y, test_size=0.3, random_state=seed, stratify=y)
         for loss in ("nll", "ncll"):
             model = MixtureClassifier(2, loss=loss, random_state=seed).fit(A, a)

@@ -306,7 +306,8 @@ class Mixture(DensityMixin, BaseEstimator):
     def predict_joint_log_proba(self, X):
         """log p(x, component) of every row; missing cells are integrated out."""
         check_is_fitted(self)
-        return self._joint(self._rows(X)) + np.reshape(self._base(self._rows(X)), (-1, 1))
+        rows = self._rows(X)
+        return self._joint(rows) + np.reshape(self._base(rows), (-1, 1))
 
     def predict_proba(self, X):
         """Posterior probabilities of the components."""

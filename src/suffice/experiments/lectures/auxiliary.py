@@ -21,10 +21,10 @@ def mixture(mean: float) -> GaussianMixture:
 
 
 def run(options: Options) -> Report:
-    n = 20_000 if options.quick else 1_000_000
+    n = 5_000 if options.quick else 200_000
     X, _ = mixture(1.0).sample(n, random_state=0)
     bound = Bound(mixture(CURRENT), X)
-    means = np.linspace(-0.5, 2.5, 31 if options.quick else 121)
+    means = np.linspace(-0.5, 2.5, 16 if options.quick else 61)
     at = [mixture(mean) for mean in means]
     likelihood = np.array([bound.log_likelihood(theta) for theta in at]) - bound.log_likelihood()
     auxiliary = np.array([bound.auxiliary(theta) for theta in at]) - bound.auxiliary()
