@@ -394,7 +394,7 @@ class MixtureClassifier(GenerativeClassifier):
         tags.input_tags.positive_only = self.family in ("multinomial", "poisson")
         tags.input_tags.categorical = self.family in ("categorical", "mixed")
         tags.input_tags.string = self.family == "mixed"
-        tags.classifier_tags.poor_score = self.family == "bernoulli"
+        tags.classifier_tags.poor_score = self.family in ("bernoulli", "multinomial")  # as in naive_bayes
         return tags
 
 
