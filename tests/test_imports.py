@@ -25,7 +25,8 @@ FLOORS = [
     {"selection"},
     {"guards"},
     {"labels", "unlabelled"},
-    {"prediction", "streaming"},
+    {"prediction"},
+    {"streaming"},
     {"classifier"},
     {"naive_bayes", "topic", "sbn", "hmm"},
     {"discriminant", "text", "mixed"},  # discriminant takes the shared sections of the docstrings from naive_bayes

@@ -125,6 +125,9 @@ class GaussianNB(GenerativeClassifier):
         self.class_prior_ = moments.mass / moments.mass.sum()
 
 
+LEAST_COUNT = 1e-100
+
+
 class CountClassifier(GenerativeClassifier):
     """Shared by the classifiers of counts: no negative values.
 
@@ -140,6 +143,10 @@ class CountClassifier(GenerativeClassifier):
                 f"Negative values in data passed to {type(self).__name__} as X: the smallest is {np.nanmin(values)}; "
                 "it takes counts. Use GaussianNB for numbers of any sign"
             )
+        if ((values > 0) & (values < LEAST_COUNT)).any():  # zero up to rounding
+            X = X.copy()
+            tiny = X.data if sparse.issparse(X) else X
+            tiny[tiny < LEAST_COUNT] = 0.0
         return X
 
     def __sklearn_tags__(self):

@@ -13,6 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from .selection import shares
 
 
+def log_posterior(scores: np.ndarray, class_count: np.ndarray) -> np.ndarray:
+    """Scores normalised; of a row that is impossible under every class all that is known is how frequent the classes are."""
+    impossible = np.asarray(np.isneginf(scores).all(axis=1))
+    scores = np.where(impossible[:, None], np.log(shares(class_count)), scores)
+    return scores - logsumexp(scores, axis=1, keepdims=True)
+
+
 class Prediction:
     """A mixin: needs `classes_`, `moments_`, `temperature_`, `_stored_model` and the row methods of GenerativeClassifier."""
 
@@ -33,7 +40,7 @@ class Prediction:
         if not self._stored_model.in_domain(self.moments_):  # a class or category that never occurred, without a prior
             with np.errstate(divide="ignore", invalid="ignore"):
                 joint = self._stored_model.log_joint(self.moments_, X)
-            return np.where(self.moments_.mass > 0, joint, -np.inf)
+            return np.where((self.moments_.mass > 0) & ~np.isnan(joint), joint, -np.inf)
         return self._stored_model.scores(self.moments_, X)
 
     def predict_log_proba(self, X):
@@ -41,10 +48,7 @@ class Prediction:
         `background_` of the class frequencies is mixed in where held-out rows were met with confident errors."""
         joint = self.predict_joint_log_proba(X)
         scores = self.temperature_ * joint
-        impossible = np.isneginf(scores).all(axis=1)  # under every class: all that is known is how frequent they are
-        if impossible.any():
-            scores[impossible] = np.log(shares(self.class_count_))
-        logs = scores - logsumexp(scores, axis=1, keepdims=True)
+        logs = log_posterior(scores, self.class_count_)
         if self.background_:
             logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))
         return logs

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from . import priors
 from .guards import all_or_nothing, checked_weights, one_blas_thread
@@ -15,6 +14,7 @@ from .learners.driver import Fit, Problem
 from .learners.stochastic import stream_step
 from .models.completion import any_missing
 from .models.rows import empty_rows
+from .prediction import log_posterior
 from .selection import Choice
 from .step_sizes import step_size_of
 
@@ -130,7 +130,7 @@ class Streaming:
         if unlabelled.any() and not problem.loss.is_discriminative:
             rows = problem.X[unlabelled]
             joint = model.scores(moments, rows) if first else self._joint(rows)
-            shares[unlabelled] = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+            shares[unlabelled] = np.exp(log_posterior(joint, moments.mass))
         shares[~unlabelled, codes[~unlabelled]] = 1.0
         batch = model.completed_statistics(problem.X, problem.weights[:, None] * shares, moments)
         return batch if first else before + batch
@@ -159,6 +159,7 @@ class Streaming:
             step_size_of(self.step_size), max(seen - here, 0.0),
         )  # fmt: skip
         shown = model.moments_of(average) if self.average else moments
+        shown = shown if model.in_domain(shown) else moments
         fit = Fit(shown, None, converged=True, n_iter=1, stopped="one pass over the batch")
         fit.history = {"shortened": [*([] if first else self.history_.get("shortened", [])), shortened]}
         return fit, average, n_steps

@@ -200,9 +200,13 @@ def stream_step(
             rate = float(step_size.rates(n_steps, 1)[0])
         else:
             rate = min(1.0, 0.02 * size / K * factor * (1.0 + n_steps / 100.0) ** -0.6)
-        moments, shortened = batch_step(problem, moments, slice(first, first + size), rate)
+        moved, shortened = batch_step(problem, moments, slice(first, first + size), rate)
+        natural = problem.model.natural_of(moved)
+        if problem.model.in_domain(moved) and natural.is_finite():
+            moments = moved
+        else:  # numbers so far from all before that rounding took over: no step
+            natural, shortened = problem.model.natural_of(moments), shortened + 1
         n_shortened += shortened
-        natural = problem.model.natural_of(moments)
         average = natural if average is None else average + (4.0 / (n_steps + 4.0)) * (natural - average)
         n_steps += 1
         first += size
