@@ -55,11 +55,14 @@ def from_parameters(mass, weight, mean, variance) -> Moments:
 def floored_variance(within: np.ndarray, overall: np.ndarray, square: np.ndarray) -> np.ndarray:
     """A positive variance for every column: within outcomes, at least a trace of the overall one.
 
-    `square` is the mean square about the location. A column that is constant up to rounding takes it, or 1 if it is zero too.
+    `square` is the mean square about the location. A column that is constant up to rounding takes it; if it is zero too, the median of
+    the columns that vary, so that units do not matter (1 if none does).
     """
     floored = np.maximum(within, MIN_VARIANCE * overall)
     square = np.where(square > LEAST_SQUARE, square, 0.0)
-    return np.where((overall > 1e-12 * square) & (square > 0), floored, np.where(square > 0, square, 1.0))
+    varies = (overall > 1e-12 * square) & (square > 0)
+    typical = float(np.median(floored[varies])) if varies.any() else 1.0
+    return np.where(varies, floored, np.where(square > 0, square, typical))
 
 
 def typical_variance(statistics: Moments) -> np.ndarray:
