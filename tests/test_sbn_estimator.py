@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice.evaluation import annealed_importance_sampling, exact, importance_weighted_bound, variational_bound
@@ -147,3 +149,14 @@ def test_importing_the_package_does_not_import_numba():
 
     code = "import sys, suffice, suffice.sbn, suffice.evaluation; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_sparse_counts_stay_sparse_and_give_the_same_network():
+    counts = np.random.default_rng(0).poisson(0.4, (60, 7)).astype(float)
+    model = SigmoidBeliefNetwork((3,), data="count", max_iter=2, batch_size=20, random_state=0)
+    dense, thin = clone(model).fit(counts), clone(model).fit(csr_matrix(counts))
+    np.testing.assert_array_equal(dense.weights_[0], thin.weights_[0])
+    np.testing.assert_array_equal(dense.transform(counts), thin.transform(csr_matrix(counts)))
+    for wrong, message in ((-1.0, "Negative values"), (0.5, "no counts"), (np.inf, "infinity")):
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(csr_matrix(np.where(counts == 2, wrong, counts)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -203,10 +204,15 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         average = 0.3 if self.learner == "gibbs" else 0.0  # a posterior mean instead of one draw
         return Settings(hidden=tuple(int(n) for n in hidden), seed=int(seed), average=average, **chosen)
 
-    def _checked(self, X, reset: bool) -> np.ndarray:
+    def _checked(self, X, reset: bool) -> Any:
+        """X as a dense array; counts that come sparse stay so in `fit` (a corpus may not fit in memory otherwise)."""
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
         )
+        if issparse(X) and reset and self.data == "count" and not self.with_labels:
+            with np.errstate(invalid="ignore"):
+                if ((X.data >= 0) & (X.data % 1 == 0)).all():  # so neither NaN nor infinity
+                    return X
         X = np.asarray(X.todense()) if issparse(X) else X
         if np.isinf(X).any():
             raise ValueError(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import lzma
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 TIMEOUT = 60  # seconds a server may keep silent
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".xz": lzma.decompress,
+    ".gz": gzip.decompress,
+}  # by the end of a file's name
 
 
 class DataNotFound(FileNotFoundError):
@@ -28,23 +34,23 @@ def cache_folder() -> Path:
 
 
 def find(file: str, urls: Sequence[str] = (), md5: str | None = None, hint: str = "") -> Path:
-    """The path of `file` ("text/r8-train-stemmed.txt"; `.xz` may be appended), downloaded if need be."""
+    """The path of `file` ("text/r8-train-stemmed.txt"; `.xz` or `.gz` may be appended), downloaded if need be."""
     folders = [folder for folder in (data_folder(), cache_folder()) if folder is not None]
     for folder in folders:
-        for name in (file, file + ".xz"):
-            if (folder / name).is_file():
-                return folder / name
+        for ending in UNPACK:
+            if (folder / f"{file}{ending}").is_file():
+                return folder / f"{file}{ending}"
     problems = []
     for url in urls:
         try:
-            return download(url, cache_folder() / file, md5)
+            ending = Path(url).suffix
+            return download(url, cache_folder() / (file + (ending if ending in UNPACK else "")), md5)
         except (OSError, ValueError) as problem:
             problems.append(f"{url}: {problem}")
     looked = " and ".join(str(folder) for folder in folders)
     tried = "".join(f"\n  tried {problem}" for problem in problems)
-    raise DataNotFound(
-        f"{file} is not in {looked}{tried}\n  Put it (plain or .xz) there, or set SUFFICE_DATA to a folder that has it. {hint}".rstrip()
-    )
+    advice = "Put it (plain, .xz or .gz) there, or set SUFFICE_DATA to a folder that has it."
+    raise DataNotFound(f"{file} is not in {looked}{tried}\n  {advice} {hint}".rstrip())
 
 
 def download(url: str, target: Path, md5: str | None = None) -> Path:
@@ -66,7 +72,12 @@ def download(url: str, target: Path, md5: str | None = None) -> Path:
 
 
 def read_bytes(path: Path) -> bytes:
-    return lzma.open(path).read() if path.suffix == ".xz" else path.read_bytes()
+    return UNPACK.get(path.suffix, bytes)(path.read_bytes())
+
+
+def content(file: str, urls: Sequence[str] = (), md5: str | None = None, hint: str = "") -> bytes:
+    """What is in `file`, unpacked, wherever `find` finds it."""
+    return read_bytes(find(file, urls, md5, hint))
 
 
 def read_lines(path: Path) -> list[str]:

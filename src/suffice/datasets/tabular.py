@@ -7,15 +7,12 @@ Read in place from the folder that `SUFFICE_DATA` names (`tabular/adult/adult.da
 from __future__ import annotations
 
 import io
-import lzma
-import os
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .files import content
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 ADULT = [
@@ -70,42 +67,19 @@ def load(name: str) -> TableData:
     """
     if name not in FILES:
         raise ValueError(f"there is no table {name!r}: choose one of {', '.join(names())}")
-    parts = [_parsed(name, _content(path)) for path in FILES[name]]
+    found = [content(f"tabular/{path}", [f"{UCI}/{URLS.get(path, path)}"]) for path in FILES[name]]
+    parts = [_parsed(name, table) for table in found]
     return TableData(name, *parts[0], *(parts[1] if len(parts) > 1 else ()))
 
 
-def _content(path: str) -> bytes:
-    """The file from SUFFICE_DATA or the cache, else downloaded."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "suffice" / "tabular"
-    given = os.environ.get("SUFFICE_DATA")
-    folders = [Path(given) / "tabular"] if given else []
-    for folder in [*folders, cache]:
-        if (folder / path).exists():
-            return (folder / path).read_bytes()
-        if (folder / f"{path}.xz").exists():
-            return lzma.decompress((folder / f"{path}.xz").read_bytes())
-    url = f"{UCI}/{URLS.get(path, path)}"
-    try:
-        with urllib.request.urlopen(url, timeout=30) as response:
-            content = response.read()
-    except (urllib.error.URLError, OSError) as error:
-        raise FileNotFoundError(
-            f"{path} is not in SUFFICE_DATA={given!r} (below tabular/), and {url} cannot be read ({error}): download it "
-            "by hand and set SUFFICE_DATA to the folder that holds tabular/"
-        ) from error
-    (cache / path).parent.mkdir(parents=True, exist_ok=True)
-    (cache / path).write_bytes(content)
-    return content
-
-
-def _parsed(name: str, content: bytes) -> tuple[Any, np.ndarray]:
+def _parsed(name: str, table: bytes) -> tuple[Any, np.ndarray]:
     import pandas as pd
 
     if name in ("splice", "promoters"):
-        return _sequences(content, letters="ACGT" if name == "splice" else "acgt")
+        return _sequences(table, letters="ACGT" if name == "splice" else "acgt")
     columns = {"adult": ADULT, "hepatitis": HEPATITIS}.get(name)
     frame = pd.read_csv(
-        io.BytesIO(content), header=None, names=columns, na_values="?", skipinitialspace=True, comment="|"
+        io.BytesIO(table), header=None, names=columns, na_values="?", skipinitialspace=True, comment="|"
     )
     if columns is None:
         frame.columns = ["class", *(f"a{j}" for j in range(1, frame.shape[1]))]
@@ -115,10 +89,10 @@ def _parsed(name: str, content: bytes) -> tuple[Any, np.ndarray]:
     return frame, y
 
 
-def _sequences(content: bytes, letters: str) -> tuple[Any, np.ndarray]:
+def _sequences(table: bytes, letters: str) -> tuple[Any, np.ndarray]:
     import pandas as pd
 
-    lines = [line.split(",") for line in content.decode().splitlines() if line.strip()]
+    lines = [line.split(",") for line in table.decode().splitlines() if line.strip()]
     lines = lines[1:] if lines[0][0] == "class" else lines
     texts = [parts[-1].strip() for parts in lines]
     cells = [[letter if letter in letters else None for letter in text] for text in texts]

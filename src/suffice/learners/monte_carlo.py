@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import expit
 
 from suffice.models.sbn import Network
@@ -36,31 +38,35 @@ def in_chunks(function: Callable, rows: np.ndarray, n_jobs: int = 1, size: int =
 
 
 class VisibleRows:
-    """The visible layer: rows of 0/1 or counts, with a mask of missing cells when there are any."""
+    """The visible layer: rows of 0/1 or counts, with a mask of missing cells when there are any. Counts may be sparse."""
 
-    def __init__(self, X: np.ndarray, data: str = "binary"):
+    def __init__(self, X: Any, data: str = "binary"):
+        self.data, self.missing = data, None
+        if issparse(X):
+            self.values = X.tocsr().astype(np.float32)
+            return
         gaps = np.isnan(X) if X.dtype.kind == "f" else np.zeros((1, 1), bool)
         self.missing = gaps if gaps.any() else None
         filled = X if self.missing is None else np.where(self.missing, 0, X)
         small = data == "binary"  # "count", and "mean" (posterior means of a layer as data), stay floats
         self.values = filled if filled.dtype == np.uint8 else filled.astype(np.uint8 if small else np.float32)
-        self.data = data
 
     def __len__(self) -> int:
-        return len(self.values)
+        return self.values.shape[0]
 
     @property
     def n_columns(self) -> int:
         return self.values.shape[1]
 
     def dense(self, rows) -> np.ndarray:
-        return self.values[rows].astype(np.float32)
+        chosen = self.values[rows]
+        return chosen.toarray() if issparse(chosen) else chosen.astype(np.float32)
 
     def missing_at(self, rows) -> np.ndarray | None:
         return None if self.missing is None else self.missing[rows]
 
     def column_means(self) -> np.ndarray:
-        total = self.values.sum(0, dtype=np.float64)
+        total = np.asarray(self.values.sum(0, dtype=np.float64)).ravel()
         present = len(self) if self.missing is None else np.maximum(len(self) - self.missing.sum(0), 1)
         return total / present
 

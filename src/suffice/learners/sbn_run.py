@@ -189,7 +189,7 @@ class Trainer:
     def bound(self, stage: Stage, data: VisibleRows) -> float:
         """Mean log weight of a short annealing run on a few training rows: a lower bound in expectation."""
         rows = np.linspace(0, len(data) - 1, min(self.settings.monitor_rows, len(data))).astype(int)
-        values = data.values[rows]
+        values = data.dense(rows)
         if data.missing is not None:
             values = np.where(data.missing[rows], np.nan, values.astype(float))
         part = self.run.network.part(stage.low, stage.high)
