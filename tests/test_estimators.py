@@ -411,6 +411,18 @@ def test_one_class_is_always_predicted():
         np.testing.assert_allclose(model.predict_proba(X), 1.0)
 
 
+@pytest.mark.parametrize("covariance", ["tied", "full", "diag"])
+def test_one_class_with_missing_cells_is_a_density(covariance):
+    """There is nothing to discriminate, so every loss gives the maximum-likelihood estimate; one row is enough."""
+    X = np.random.default_rng(0).standard_normal((50, 2)) @ [[1.0, 0.5], [0.0, 1.0]] + 3
+    X[::3, 0] = np.nan
+    fits = [GaussianDiscriminant(covariance=covariance, loss=loss).fit(X, np.zeros(50)) for loss in LOSSES]
+    for other in fits[1:]:
+        np.testing.assert_allclose(other.score_samples(X), fits[0].score_samples(X), rtol=1e-9)
+    one = GaussianDiscriminant(covariance=covariance).fit([[np.nan, 0.0]], [0])
+    assert np.isfinite(one.moments_.flat()).all()
+
+
 # -- messages ----------------------------------------------------------------------------------------------------------
 
 BAD_ARGUMENTS = [

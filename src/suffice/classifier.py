@@ -252,6 +252,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
                 max_epochs=self.max_epochs, tol=self.tol, report=self._reporter(), keep_best=False,
             )  # fmt: skip
             return fit, choice
+        problem = replace(problem, loss=Loss("nll"))  # with one class there is nothing to discriminate
         start = statistics + prior
         if not model.is_latent(problem.X):
             fit = Fit(start, problem.measure(start) if model.in_domain(start) else None, converged=True, n_iter=1)
