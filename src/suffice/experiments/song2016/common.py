@@ -30,6 +30,14 @@ METHODS: dict[str, dict[str, Any]] = {
     "MCEM-MAP": {"learner": "mcem", "penalty": 1e-2},
 }
 
+RECOGNITION_RATES = {"OCR": 3e-2, "MNIST": 1e-2}  # best of .003 to .03 on validation images, for both learners
+
+
+def settings_of(method: str, data_name: str) -> dict[str, Any]:
+    settings = METHODS[method]
+    has_recognition = settings["learner"] in ("nvil", "rec-mcem")
+    return settings | {"learning_rate": RECOGNITION_RATES[data_name]} if has_recognition else settings
+
 
 def images_for(name: str, options: Options, report: Report) -> Images | None:
     """The data set, cut down for a quick run; None (with a note) when it is not there."""

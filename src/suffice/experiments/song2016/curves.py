@@ -21,7 +21,10 @@ def run_curves(options: Options, data_name: str, figure: str) -> Report:
     test = common.random_rows(data.test, 100 if options.quick else 1000)
     lines: dict = {}
     for name in ("Rec-MCEM-MAP", "NVIL"):
-        lines[name] = [one_curve(data.train_and_valid, test, name, minutes, seed) for seed in range(n_seeds)]
+        lines[name] = [
+            one_curve(data.train_and_valid, test, common.settings_of(name, data_name), minutes, seed)
+            for seed in range(n_seeds)
+        ]
         for share in SHARES:
             values = [np.interp(share * 60 * minutes, *line) for line in lines[name]]
             spread = float(np.std(values, ddof=1)) if n_seeds > 1 else None
@@ -35,7 +38,9 @@ def run_curves(options: Options, data_name: str, figure: str) -> Report:
     return report
 
 
-def one_curve(X: np.ndarray, test: np.ndarray, name: str, minutes: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def one_curve(
+    X: np.ndarray, test: np.ndarray, settings: dict, minutes: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
     times, values, due = [], [], [0.0]
 
     def watch(model, seconds):
@@ -44,7 +49,7 @@ def one_curve(X: np.ndarray, test: np.ndarray, name: str, minutes: float, seed: 
             values.append(variational_bound(model, test, n_samples=5).mean)
             due[0] = seconds + 60 * minutes / 40
 
-    model = common.train(X, minutes, seed, watch, **common.METHODS[name])
+    model = common.train(X, minutes, seed, watch, **settings)
     times.append(60 * minutes)
     values.append(variational_bound(model, test, n_samples=5).mean)
     return np.array(times), np.array(values)

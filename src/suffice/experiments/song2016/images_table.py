@@ -26,7 +26,7 @@ def run_table(options: Options, paper: dict, names: list[str], estimator: str) -
                     options.quick and (data_name, hidden) == ("MNIST", (200, 200))
                 ):
                     continue
-                settings = common.METHODS[name] | {"hidden": hidden}
+                settings = common.settings_of(name, data_name) | {"hidden": hidden}
                 models = [common.train(data.train_and_valid, minutes, seed, **settings) for seed in range(n_seeds)]
                 results = [evaluate(model, test, estimator, options, len(hidden)) for model in models]
                 label = f"{data_name} {'-'.join(map(str, hidden))} {name}"
