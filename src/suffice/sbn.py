@@ -19,8 +19,8 @@ from suffice.models.sbn import Network, sample_hidden, sample_visible
 __all__ = ["SigmoidBeliefNetwork"]
 
 PASSED_ON = ("data", "learner", "m_step", "max_iter", "batch_size", "n_sweeps", "n_samples", "inner_updates", "rate",
-             "step", "joint_step", "alpha", "penalty", "dispersion", "activity", "max_weight", "learning_rate",
-             "max_minutes", "n_jobs")  # fmt: skip
+             "step", "joint_step", "greedy_share", "alpha", "penalty", "dispersion", "activity", "max_weight",
+             "learning_rate", "max_minutes", "n_jobs")  # fmt: skip
 
 
 class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -43,11 +43,15 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     max_iter : int, default=30
         Passes over the data, all layers together.
     batch_size : int or None, default=1000
-        Rows a step; None is batch EM.
+        Rows a step; None is batch EM. Noise of a step grows with the number of weights and falls with the rows: large
+        networks of several layers want more (4000 for MNIST).
     n_sweeps, n_samples, inner_updates : int
         Gibbs sweeps a visit, samples K of them used, and M-step updates a batch.
     rate : {"linear", "power"}, default="linear"
-        Step sizes `step` falling linearly to a twentieth, or (m + 2)^-alpha as in the paper.
+        Step sizes `step` (`joint_step` where layers are trained together) falling linearly to a twentieth, or
+        (m + 2)^-alpha as in the paper.
+    greedy_share : float, default=0.55
+        Share of the passes in which layers are trained one after the other, before all of them together.
     penalty : float, default=0
         lambda of the Laplace prior exp(-sqrt(lambda) |W|); 0 is maximum likelihood.
     dispersion : float, default=0.8
@@ -105,6 +109,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "inner_updates": [Interval(Integral, 1, None, closed="left")],
         "step": [Interval(Real, 0, 1, closed="right")],
+        "greedy_share": [Interval(Real, 0, 1, closed="left")],
         "joint_step": [Interval(Real, 0, 1, closed="right")],
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "penalty": [Interval(Real, 0, None, closed="left")],
@@ -120,9 +125,9 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     }
 
     def __init__(self, hidden=(200,), *, data="binary", learner="mcem", m_step="kron", max_iter=30, batch_size=1000,
-                 n_sweeps=2, n_samples=1, inner_updates=1, rate="linear", step=0.2, joint_step=0.1, alpha=0.501,
-                 penalty=0.0, dispersion=0.8, activity=0.01, max_weight=8.0, learning_rate=None, with_labels=False,
-                 binarize=0.5, checkpoint=None, checkpoint_minutes=3.0, resume=None, max_minutes=None, callback=None,
+                 n_sweeps=2, n_samples=1, inner_updates=1, rate="linear", step=0.2, joint_step=0.1, greedy_share=0.55,
+                 alpha=0.501, penalty=0.0, dispersion=0.8, activity=0.01, max_weight=8.0, learning_rate=None,
+                 with_labels=False, binarize=0.5, checkpoint=None, checkpoint_minutes=3.0, resume=None, max_minutes=None, callback=None,
                  n_temperatures=300, n_jobs=1, random_state=None):  # fmt: skip
         self.hidden = hidden
         self.data = data
@@ -136,6 +141,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.rate = rate
         self.step = step
         self.joint_step = joint_step
+        self.greedy_share = greedy_share
         self.alpha = alpha
         self.penalty = penalty
         self.dispersion = dispersion
