@@ -184,6 +184,8 @@ class MultinomialNB(CountClassifier):
     array(['a'], dtype='<U1')
     """
 
+    _softness = 1.0  # on held-out training documents it gains accuracy and log-loss (docs/text.md), and it converges faster
+
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
         class_prior=None, unlabelled_weight="auto",

@@ -70,7 +70,10 @@ class Selection:
 
         def evaluate(setting: Setting) -> float:
             scores = self._held_out_scores(self._folds, setting)
-            temperatures[setting] = best_temperature(scores, y, weights) if self.calibrate else 1.0
+            if self.calibrate:
+                temperatures[setting] = best_temperature(scores, y, weights, precision=1e-2 if self.shares_rows else 1e-3)
+            else:
+                temperatures[setting] = 1.0
             held_out[setting] = scores
             score = float(weights @ clipped_losses(temperatures[setting] * scores, y))
             if score < self._warm.get("score", np.inf):
@@ -197,13 +200,16 @@ class Selection:
         sub = replace(fold.problem, prior=self.prior_of(model, fold.statistics, setting))
         learner = self.learner
         if self.shares_rows and isinstance(learner, Incremental):
-            learner = Incremental(max(2e-3, learner.tolerance), watch=False)
+            coarse = 5e-3 if sub.loss.name == "hinge" else 2e-3
+            learner = Incremental(max(coarse, learner.tolerance), watch=False)
         fit = run(
-            learner, sub, fold.start, fold.generator,
-            max_epochs=6 if self.shares_rows else self.max_epochs, tol=self.tol, multipliers=fold.multipliers,
+            learner, sub, fold.start, fold.generator, max_epochs=6 if self.shares_rows else self.max_epochs, tol=self.tol,
+            multipliers=fold.multipliers, collected=fold.collected,
         )  # fmt: skip
         fold.multipliers = fit.multipliers
-        return model.scores(fit.moments, self.problem.X, which=fold.held_out)
+        if fit.state is not None and (sub.y >= 0).all():
+            fold.collected = fit.moments - sub.prior
+        return model.scores(fit.moments, self.problem.X, fit.state, which=fold.held_out)
 
 
 @dataclass
@@ -215,6 +221,7 @@ class Fold:
     plain_scores: np.ndarray
     generator: np.random.Generator  # its own, so that the order in which folds are fitted does not matter
     multipliers: np.ndarray | None = None
+    collected: Any = None  # the statistics weighted by the multipliers
 
 
 def clipped_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -223,7 +230,9 @@ def clipped_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
     return -np.log((1 - CLIP) * posterior + CLIP / scores.shape[1])
 
 
-def best_temperature(scores, y, weights, background: float = CLIP, frequency: np.ndarray | None = None) -> float:
+def best_temperature(
+    scores, y, weights, background: float = CLIP, frequency: np.ndarray | None = None, *, precision: float = 1e-3
+) -> float:
     """The factor on the scores with the lowest log-loss (`background` of it uniform, or as frequent as given)."""
     from .kernels.measure import tempered_loss
 
@@ -232,7 +241,7 @@ def best_temperature(scores, y, weights, background: float = CLIP, frequency: np
     def loss(log_factor: float) -> float:
         return tempered_loss(scores, y, weights, np.exp(log_factor), background, frequency)
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-2.5, 3.0), method="bounded", options={"xatol": 1e-3}).x))
+    return float(np.exp(minimize_scalar(loss, bounds=(-2.5, 3.0), method="bounded", options={"xatol": precision}).x))
 
 
 def shares(class_counts: np.ndarray) -> np.ndarray:
