@@ -229,7 +229,9 @@ class MultinomialNB(CountClassifier):
         unit = float(unit) if np.isfinite(unit) else 1.0
         if keep:
             self.row_norm_, self.unit_ = None, unit
-        X = problem.X * (1.0 / unit)
+        X = problem.X
+        if unit != 1.0:
+            X = sparse.csr_matrix((X.data * (1.0 / unit), X.indices, X.indptr), X.shape)
         return replace(problem, X=X, model=Multinomial.for_data(X, problem.model.n_outcomes, problem.weights))
 
     def _row_norm(self) -> float | None:
