@@ -1,7 +1,5 @@
 """Every fast kernel of words agrees with its readable twin, or reaches the same objective."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -19,7 +17,13 @@ from suffice.models.multinomial import Moments, Multinomial
 
 
 def problem(
-    loss: str, n_classes: int, strength: float, seed: int = 0, n: int = 200, weighted: bool = False, softness: float = 0.0
+    loss: str,
+    n_classes: int,
+    strength: float,
+    seed: int = 0,
+    n: int = 200,
+    weighted: bool = False,
+    softness: float = 0.0,
 ) -> Problem:
     generator = np.random.default_rng(seed)
     y = generator.integers(n_classes, size=n)
@@ -42,7 +46,9 @@ def test_fast_log_is_the_logarithm():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 5])
-@pytest.mark.parametrize(("loss", "strength", "softness"), [("ncll", 0.03, 0.0), ("hinge", 1.0, 0.0), ("hinge", 0.3, 1.0)])
+@pytest.mark.parametrize(
+    ("loss", "strength", "softness"), [("ncll", 0.03, 0.0), ("hinge", 1.0, 0.0), ("hinge", 0.3, 1.0)]
+)
 def test_the_fast_pass_reaches_the_objective_of_its_twin(loss, strength, softness, n_classes, weighted, monkeypatch):
     task = problem(loss, n_classes, strength, weighted=weighted, softness=softness)
 
@@ -112,7 +118,9 @@ def test_two_classes_by_differences_make_the_same_hinge_steps(softness):
         multipliers, slack = np.zeros((len(task.y), 2)), np.zeros(len(task.y))
         for _ in range(3):
             if binary:
-                words_binary.binary_pass(rows, task.y, task.weights, order, multipliers, state, 2, 1.0, softness, 1e-4, slack)
+                words_binary.binary_pass(
+                    rows, task.y, task.weights, order, multipliers, state, 2, 1.0, softness, 1e-4, slack
+                )
             else:
                 words.hinge_pass(rows, task.y, task.weights, order, multipliers, state, 1.0, softness, 1e-4, slack)
         results.append((multipliers, state[2], state[4]))

@@ -72,12 +72,16 @@ class Selection:
         def evaluate(setting: Setting) -> float:
             scores = self._held_out_scores(self._folds, setting)
             if self.calibrate:
-                temperatures[setting] = best_temperature(scores, y, weights, precision=1e-2 if self.shares_rows else 1e-3)
+                temperatures[setting] = best_temperature(
+                    scores, y, weights, precision=1e-2 if self.shares_rows else 1e-3
+                )
             else:
                 temperatures[setting] = 1.0
             held_out[setting] = scores
             score = float(weights @ clipped_losses(temperatures[setting] * scores, y))
-            if self.shares_rows:  # settings of words that calibrate to the same log-loss can differ by a point of accuracy
+            if (
+                self.shares_rows
+            ):  # settings of words that calibrate to the same log-loss can differ by a point of accuracy
                 score += float(weights @ (scores.argmax(axis=1) != y))
             if score < self._warm.get("score", np.inf):
                 self._warm.update(score=score, multipliers=self._mean_multipliers())
@@ -107,7 +111,9 @@ class Selection:
                 y,
                 weights,
             )
-        reason = f"held-out log-loss {score:.4f}" if not self.shares_rows else f"held-out log-loss plus errors {score:.4f}"
+        reason = (
+            f"held-out log-loss {score:.4f}" if not self.shares_rows else f"held-out log-loss plus errors {score:.4f}"
+        )
         background, temperature = best_background(scores, y, weights, temperature, shares(counts), free=self.calibrate)
         return Choice(setting, temperature, score, reason, background, self._warm.get("multipliers"))
 

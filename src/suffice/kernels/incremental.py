@@ -50,7 +50,9 @@ def conditional_direction(posterior, multipliers, label, delta, tolerance):
         largest = max(largest, abs(delta[k]))
         if k != label:
             rival = max(rival, abs(delta[k]))
-    small = max(0.1 * tolerance, min(SMALL * largest, 0.5 * rival))  # a flat posterior of many outcomes has only small ones
+    small = max(
+        0.1 * tolerance, min(SMALL * largest, 0.5 * rival)
+    )  # a flat posterior of many outcomes has only small ones
     kept = 0.0
     for k in range(len(delta)):
         if k != label:

@@ -168,7 +168,9 @@ def run(
     return best
 
 
-def rest(learner, problem: Problem, start, generator: np.random.Generator, max_epochs: int, multipliers, collected) -> Fit:
+def rest(
+    learner, problem: Problem, start, generator: np.random.Generator, max_epochs: int, multipliers, collected
+) -> Fit:
     """Passes that nobody watches: no measures, no history, the last state."""
     known = () if collected is None else (collected,)
     state = learner.init(problem, start, generator, multipliers, *known)
