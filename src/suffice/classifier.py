@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -40,6 +41,8 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
 
     Subclasses say how rows are checked (`_check_rows`), which model they are of (`_model`) and which attributes they show (`_expose`).
     """
+
+    _softness = 0.0  # of the hinge's corner
 
     def __init__(
         self,
@@ -182,11 +185,13 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
 
     def _setting_prior(self, problem: Problem):
         row = 1.0 if problem.model.table_prior else priors.mean_squared_row(problem.X, problem.weights)
+        leaning_of = cache(priors.leanings)  # of a fold, for all of its settings
 
         def prior_of(model, statistics, setting):
             if model.table_prior:
                 return priors.blended(model, statistics, setting)
-            return priors.uniform(model, statistics, setting, row)
+            leaning = leaning_of(statistics) if setting.second else None
+            return priors.uniform(model, statistics, setting, row, leaning)
 
         return prior_of
 
@@ -407,7 +412,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         if jobs is not None and (not isinstance(jobs, (int, np.integer)) or isinstance(jobs, bool) or jobs == 0):
             raise ValueError(f"n_jobs={jobs!r} is neither None nor a whole number other than 0")
         step_size_of(self.step_size)
-        return Loss(self.loss)
+        return Loss(self.loss, softness=self._softness)
 
     def _check_class_prior(self) -> None:
         if self.class_prior is not None:

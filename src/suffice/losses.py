@@ -9,6 +9,13 @@
 | ncll (conditional likelihood)         | one-hot minus posterior                                     | 0    |
 | hinge (margin 1 in log-odds)          | one-hot of the label minus one-hot of the best rival, or 0  | 0    |
 
+`softness` g rounds the corner of the hinge, for learners that keep multipliers (r_y = sum_k b_k, r_k = -b_k; others ignore it):
+
+    loss = max over b >= 0, sum b <= 1 of  sum_k b_k (margin - score_y + score_k) - g/2 |r|^2
+
+It is the hinge of a model in which every row has a feature of its own that scores g r_k: one row cannot bend the model as far, and
+scores close to the margin still say how close.
+
 Rows without a label (y = -1) always take the unlabelled likelihood. (Masegosa 2014, Tables 1 and 2; `scaled` is the variant of
 its Algorithms 4 and 7, whose hinge weights are multiplied by 1 - p(y) and p(rival).)
 """
@@ -28,6 +35,7 @@ class Loss:
     name: str = "ncll"
     margin: float = 1.0
     scaled: bool = False
+    softness: float = 0.0
 
     def __post_init__(self) -> None:
         if self.name not in LOSSES:

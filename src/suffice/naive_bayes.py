@@ -184,6 +184,10 @@ class MultinomialNB(CountClassifier):
     array(['a'], dtype='<U1')
     """
 
+    _softness = (
+        1.0  # on held-out training documents it gains accuracy and log-loss (docs/text.md), and it converges faster
+    )
+
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
         class_prior=None, unlabelled_weight="auto",
@@ -227,7 +231,9 @@ class MultinomialNB(CountClassifier):
         unit = float(unit) if np.isfinite(unit) else 1.0
         if keep:
             self.row_norm_, self.unit_ = None, unit
-        X = problem.X * (1.0 / unit)
+        X = problem.X
+        if unit != 1.0:
+            X = sparse.csr_matrix((X.data * (1.0 / unit), X.indices, X.indptr), X.shape)
         return replace(problem, X=X, model=Multinomial.for_data(X, problem.model.n_outcomes, problem.weights))
 
     def _row_norm(self) -> float | None:

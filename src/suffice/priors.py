@@ -47,13 +47,20 @@ def blended(model: Model, statistics, setting: Setting):
     return setting.strength * model.pooled(own) + (setting.second * float(statistics.mass.sum())) * own
 
 
-def uniform(model: Model, statistics, setting: Setting, squared_row: float):
-    """The same pseudo-count for every word and outcome, times exp(tilt * centred log naive Bayes probability)."""
-    count = np.full(statistics.count.shape, setting.strength * squared_row)
+def uniform(model: Model, statistics, setting: Setting, squared_row: float, leaning=None):
+    """The same pseudo-count for every word and outcome, times exp(tilt * `leaning`)."""
     if setting.second:
-        logs = np.log(statistics.count + 1.0) - np.log(statistics.count.sum(axis=0) + len(count))
-        count *= np.exp(setting.second * (logs - logs.mean(axis=1, keepdims=True)))
+        count = np.exp(setting.second * (leanings(statistics) if leaning is None else leaning))
+        count *= setting.strength * squared_row
+    else:
+        count = np.full(statistics.count.shape, setting.strength * squared_row)
     return type(statistics)(np.full(model.n_outcomes, FLAT_OUTCOMES), count)
+
+
+def leanings(statistics) -> np.ndarray:
+    """Log naive Bayes probabilities of the words, centred over the outcomes."""
+    logs = np.log(statistics.count + 1.0) - np.log(statistics.count.sum(axis=0) + len(statistics.count))
+    return logs - logs.mean(axis=1, keepdims=True)
 
 
 def mean_squared_row(X, weights: np.ndarray) -> float:
@@ -137,5 +144,5 @@ def table_strengths(n_rows: float, n_outcomes: int) -> list[float]:
 
 
 TABLE_SECONDS = [0.03, 0.1, 0.3, 1.0]
-WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [3.0, 1.0, 0.3, 0.1]}
+WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [1.0, 0.3, 0.1]}
 WORD_TILTS = {"ncll": [0.1, 0.2, 0.3], "hinge": [0.02, 0.04, 0.06]}

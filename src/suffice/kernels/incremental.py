@@ -44,10 +44,15 @@ def softmax(scores, posterior):
 def conditional_direction(posterior, multipliers, label, delta, tolerance):
     """delta = onehot - posterior - multipliers, its small entries left for later, sum kept at zero. Returns its largest entry."""
     largest = 0.0
+    rival = 0.0
     for k in range(len(delta)):
         delta[k] = (1.0 if k == label else 0.0) - posterior[k] - multipliers[k]
         largest = max(largest, abs(delta[k]))
-    small = max(0.1 * tolerance, SMALL * largest)
+        if k != label:
+            rival = max(rival, abs(delta[k]))
+    small = max(
+        0.1 * tolerance, min(SMALL * largest, 0.5 * rival)
+    )  # a flat posterior of many outcomes has only small ones
     kept = 0.0
     for k in range(len(delta)):
         if k != label:
@@ -101,7 +106,7 @@ def hinge_direction(scores, slopes, multipliers, label, margin, delta, wanted):
 
 
 @compiled
-def dual_slope(loss, moved, delta, multipliers, weight, label, margin, rate):
+def dual_slope(loss, moved, delta, multipliers, weight, label, margin, softness, rate):
     """The derivative of the dual at `rate` along delta / weight, whose scores are `moved`."""
     rise = 0.0
     for k in range(len(delta)):
@@ -111,11 +116,12 @@ def dual_slope(loss, moved, delta, multipliers, weight, label, margin, rate):
                 share = (1.0 if k == label else 0.0) - multipliers[k] - rate * direction
                 rise += direction * (math.log(max(share, FLOOR)) - moved[k])
             else:
-                rise += direction * ((margin if k == label else 0.0) - moved[k])
+                own = softness * (multipliers[k] + rate * direction)
+                rise += direction * ((margin if k == label else 0.0) - moved[k] - own)
     return rise
 
 
-def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, tolerance):
+def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, softness, tolerance):
     """One pass. `state` and `multipliers` change in place; returns (rows moved, steps shortened at the edge of the domain)."""
     K = multipliers.shape[1]
     scores = np.empty(K)
@@ -161,8 +167,9 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
                 continue
             for k in range(K):
                 if k == label or k == rival or own[k] < -1e-12:
-                    slopes[k] = slope(state, row, k, scratch) * weight
-            if hinge_direction(scores, slopes, own, label, margin, delta, moved) < tolerance:
+                    slopes[k] = slope(state, row, k, scratch) * weight + softness
+                posterior[k] = scores[k] + softness * own[k]
+            if hinge_direction(posterior, slopes, own, label, margin, delta, moved) < tolerance:
                 continue
         for k in range(K):
             delta[k] *= weight
@@ -170,13 +177,13 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
             limit = BOUNDARY * reach(state, row, delta, scratch)
             low = 0.0
             high = min(1.0, limit)
-            rise_low = dual_slope(loss, scores, delta, own, weight, label, margin, 0.0)
+            rise_low = dual_slope(loss, scores, delta, own, weight, label, margin, softness, 0.0)
             if rise_low <= 0.0 or limit <= 0.0:
                 continue
             bend = 0.0  # how far the slope falls over a full step, to first order
             for k in range(K):
                 if delta[k] != 0.0:
-                    bend += delta[k] * delta[k] * slope(state, row, k, scratch)
+                    bend += delta[k] * delta[k] * (slope(state, row, k, scratch) + softness / weight)
             bend /= weight
             own_part = abs(delta[label]) / weight
             # an entry of a that is zero has an infinite slope: measure it by where its logarithm meets the bend
@@ -188,7 +195,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, toleranc
                 share = min(max(rise_low / (rise_low - rise_high), 0.05), 1.0 if attempt == 0 else 0.95)
                 rate = low + (high - low) * share
                 curve(state, row, scores, delta, rate, moved, scratch)
-                rise = dual_slope(loss, moved, delta, own, weight, label, margin, rate)
+                rise = dual_slope(loss, moved, delta, own, weight, label, margin, softness, rate)
                 if abs(rise) <= small or (rise >= 0.0 and rate == high):
                     break
                 if rise > 0.0:

@@ -11,8 +11,11 @@ FIELDS = ("loss", "labelled", "nll", "ncll", "hinge", "correct", "gap")
 
 
 @compiled
-def measure_rows(scores, y, weights, multipliers, loss, margin):
-    """Weighted sums over rows, in the order of FIELDS. Without multipliers (no rows) the gap is zero."""
+def measure_rows(scores, y, weights, multipliers, loss, margin, softness):
+    """Weighted sums over rows, in the order of FIELDS. Without multipliers (no rows) the gap is zero.
+
+    With `softness` the loss is the hinge of the scores that a row's own feature has added to, and what that feature costs.
+    """
     n, K = scores.shape
     sums = np.zeros(7)
     for i in range(n):
@@ -52,10 +55,18 @@ def measure_rows(scores, y, weights, multipliers, loss, margin):
                 if share > 0.0:
                     gap += share * (math.log(share) - scores[i, k] + norm)
         elif loss == HINGE:  # h+ - <b, h>
-            gap = hinge
+            own += softness * multipliers[i, label]
+            soft = 0.0
+            cost = multipliers[i, label] ** 2
             for k in range(K):
                 if k != label:
-                    gap += multipliers[i, k] * (margin - own + scores[i, k])
+                    excess = margin - own + scores[i, k] + softness * multipliers[i, k]
+                    soft = max(soft, excess)
+                    gap += multipliers[i, k] * excess
+                    cost += multipliers[i, k] ** 2
+            gap += soft
+            if softness > 0.0:
+                sums[0] += weight * (soft + 0.5 * softness * cost - hinge)
         sums[6] += weight * max(gap, 0.0)
     return sums
 

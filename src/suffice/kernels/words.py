@@ -20,9 +20,12 @@ import numpy as np
 from .compile import compiled
 from .fast_log import fast_log
 from .incremental import BOUNDARY, conditional_direction, softmax
+from .prefetch import LINE, prefetch
 
 DOWNWARDS = 1.3  # log is steeper downwards than its slope says
 FLOOR = 1e-12
+AHEAD = 12  # words from now that are fetched from memory
+LARGE = 2**18  # cells of a table that no near cache holds: fetching ahead pays
 REST = 0.3  # a row whose margin is exceeded by so much may be left out of the next passes
 
 
@@ -46,6 +49,42 @@ def score_row(words, values, log_count, log_weight, log_mass, scores):
             scores[k] += values[p] * log_count[words[p], k]
     for k in range(K):
         scores[k] -= length * log_weight[k]
+    return length
+
+
+@compiled
+def score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores):
+    """`score_row`, while the rows of the table that will be read AHEAD words from now are on their way."""
+    indptr, indices, data = rows
+    K = len(scores)
+    width = K * 8
+    first, last = np.int64(indptr[i]), np.int64(indptr[i + 1])
+    soon = np.int64(indptr[following])
+    soon_last = np.int64(indptr[following + 1]) - 1
+    for place in range(soon, soon_last + 1, 8):
+        prefetch(indices, place * 4)
+        prefetch(data, place * 8)
+    length = 0.0
+    for k in range(K):
+        scores[k] = 0.0
+    fours = first + ((last - first) & ~3)
+    for p in range(first, fours, 4):
+        for q in range(p + AHEAD, p + AHEAD + 4):
+            place = q if q < last else max(min(soon + q - last, soon_last), first)
+            offset = np.int64(indices[place]) * width
+            for line in range(0, width, LINE):
+                prefetch(log_count, offset + line)
+        a, b, c, d = indices[p], indices[p + 1], indices[p + 2], indices[p + 3]
+        u, v, w, x = data[p], data[p + 1], data[p + 2], data[p + 3]
+        length += (u + v) + (w + x)
+        for k in range(K):
+            scores[k] += (u * log_count[a, k] + v * log_count[b, k]) + (w * log_count[c, k] + x * log_count[d, k])
+    for p in range(fours, last):
+        length += data[p]
+        for k in range(K):
+            scores[k] += data[p] * log_count[indices[p], k]
+    for k in range(K):
+        scores[k] += log_mass[k] - length * log_weight[k]
     return length
 
 
@@ -135,15 +174,21 @@ def ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack):
     logs = np.empty(K)
     active = np.empty(K, np.int64)
     buffer = np.empty(longest(indptr))
+    is_large = log_count.size > LARGE
     n_moved = 0
     n_shortened = 0
     change = 0.0
-    for i in order:
+    for t in range(len(order)):
+        i = order[t]
         if weights[i] <= 0.0:
             continue
+        following = order[min(t + 1, len(order) - 1)]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
-        length = score_row(words, values, log_count, log_weight, log_mass, scores)
+        if is_large:
+            length = score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores)
+        else:
+            length = score_row(words, values, log_count, log_weight, log_mass, scores)
         norm = softmax(scores, posterior)
         largest = conditional_direction(posterior, multipliers[i], y[i], delta, tolerance)
         change += weights[i] * largest
@@ -212,7 +257,7 @@ def pairwise_steps(scores, slopes, own, margin, delta, n):
 
 
 @compiled
-def hinge_pass(rows, y, weights, order, multipliers, state, margin, tolerance, slack):
+def hinge_pass(rows, y, weights, order, multipliers, state, margin, softness, tolerance, slack):
     indptr, indices, data = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
     K = len(mass)
@@ -224,16 +269,22 @@ def hinge_pass(rows, y, weights, order, multipliers, state, margin, tolerance, s
     own = np.empty(K)
     active = np.empty(K, np.int64)
     buffer = np.empty(longest(indptr))
+    is_large = log_count.size > LARGE
     n_moved = 0
     n_shortened = 0
     change = 0.0
-    for i in order:
+    for t in range(len(order)):
+        i = order[t]
         if weights[i] <= 0.0:
             continue
+        following = order[min(t + 1, len(order) - 1)]
         label = y[i]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
-        length = score_row(words, values, log_count, log_weight, log_mass, scores)
+        if is_large:
+            length = score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores)
+        else:
+            length = score_row(words, values, log_count, log_weight, log_mass, scores)
         rival = -1
         for k in range(K):
             if k != label and (rival < 0 or scores[k] > scores[rival]):
@@ -250,9 +301,9 @@ def hinge_pass(rows, y, weights, order, multipliers, state, margin, tolerance, s
             continue
         for j in range(n):
             slope, ratios[j] = slope_and_ratio(words, values, count, mass, active[j])
-            slopes[j] = slope * weights[i]
-            wanted[j] = scores[active[j]]
             own[j] = multipliers[i, active[j]]
+            slopes[j] = slope * weights[i] + softness
+            wanted[j] = scores[active[j]] + softness * own[j]
         largest = pairwise_steps(wanted, slopes, own, margin, delta, n)
         change += weights[i] * largest
         if largest < tolerance:
@@ -276,6 +327,16 @@ def fill_logs(numbers, logs):
     for i in range(numbers.shape[0]):
         for k in range(numbers.shape[1]):
             logs[i, k] = fast_log(numbers[i, k])
+
+
+@compiled
+def keeps_share(count, prior, share):
+    """Whether every count is finite and at least this share of its prior."""
+    for i in range(count.shape[0]):
+        for k in range(count.shape[1]):
+            if not (count[i, k] >= share * prior[i, k] and count[i, k] < np.inf):
+                return False
+    return True
 
 
 @compiled

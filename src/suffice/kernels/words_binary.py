@@ -63,7 +63,7 @@ def logistic_step(margin, slope, own, wanted):
 
 
 @compiled
-def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, tolerance, slack):
+def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softness, tolerance, slack):
     indptr, indices, data = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
     difference = np.empty(len(count))
@@ -101,7 +101,7 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, toler
             step = logistic_step(lead, slope * weights[i], own, wanted)
             change += weights[i] * abs(wanted)
         else:
-            step = (margin - lead) / ((slope0 + slope1) * weights[i])
+            step = (margin - lead - 2.0 * softness * own) / ((slope0 + slope1) * weights[i] + 2.0 * softness)
             step = min(max(step, -own), 1.0 - own)
             change += weights[i] * abs(step)
             if abs(step) < tolerance:

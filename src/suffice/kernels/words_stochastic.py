@@ -14,46 +14,9 @@ import numpy as np
 from .compile import compiled
 from .fast_log import fast_log
 from .incremental import HINGE
-from .prefetch import LINE, prefetch
-from .words import longest
+from .words import longest, score_row_ahead
 
 KEEP = 0.5
-AHEAD = 12  # words from now that are fetched from memory
-
-
-@compiled
-def score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores):
-    """`words.score_row`, while the rows of the table that will be read AHEAD words from now are on their way."""
-    indptr, indices, data = rows
-    K = len(scores)
-    width = K * 8
-    first, last = np.int64(indptr[i]), np.int64(indptr[i + 1])
-    soon = np.int64(indptr[following])
-    soon_last = np.int64(indptr[following + 1]) - 1
-    for place in range(soon, soon_last + 1, 8):
-        prefetch(indices, place * 4)
-        prefetch(data, place * 8)
-    length = 0.0
-    for k in range(K):
-        scores[k] = 0.0
-    fours = first + ((last - first) & ~3)
-    for p in range(first, fours, 4):
-        for q in range(p + AHEAD, p + AHEAD + 4):
-            place = q if q < last else max(min(soon + q - last, soon_last), first)
-            offset = np.int64(indices[place]) * width
-            for line in range(0, width, LINE):
-                prefetch(log_count, offset + line)
-        a, b, c, d = indices[p], indices[p + 1], indices[p + 2], indices[p + 3]
-        u, v, w, x = data[p], data[p + 1], data[p + 2], data[p + 3]
-        length += (u + v) + (w + x)
-        for k in range(K):
-            scores[k] += (u * log_count[a, k] + v * log_count[b, k]) + (w * log_count[c, k] + x * log_count[d, k])
-    for p in range(fours, last):
-        length += data[p]
-        for k in range(K):
-            scores[k] += data[p] * log_count[indices[p], k]
-    for k in range(K):
-        scores[k] += log_mass[k] - length * log_weight[k]
 
 
 @compiled

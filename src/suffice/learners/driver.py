@@ -51,7 +51,9 @@ class Problem:
         The gap bounds F - min F where F is convex: without latent variables and with block weights equal to the outcomes' masses.
         """
         rows = np.zeros((0, self.model.n_outcomes)) if multipliers is None else multipliers
-        sums = measure_rows(self.scores(moments, state), self.y, self.weights, rows, self.loss.code, self.loss.margin)
+        loss = self.loss
+        scores = self.scores(moments, state)
+        sums = measure_rows(scores, self.y, self.weights, rows, loss.code, loss.margin, loss.softness)
         total = dict(zip(FIELDS, map(float, sums), strict=True))
         labelled = max(total["labelled"], 1e-300)
         prior = (
@@ -92,6 +94,7 @@ class Fit:
     converged: bool = False
     stopped: str = ""
     multipliers: np.ndarray | None = None
+    state: tuple | None = None  # of the moments, as compiled loops take it, where a learner has it at hand
 
 
 def run(
@@ -103,15 +106,17 @@ def run(
     max_epochs: int = 100,
     tol: float = 1e-3,
     multipliers: np.ndarray | None = None,
+    collected: Any = None,
     report: Callable[[int, dict], None] | None = None,
     keep_best: bool = True,
 ) -> Fit:
     """Passes until the gap (or, where there is none, the decrease of F over two passes) is below `tol`.
 
-    `keep_best=False` keeps the last state instead (the paper's algorithm).
+    `keep_best=False` keeps the last state instead (the paper's algorithm). `collected` are the statistics weighted by `multipliers`,
+    for a learner that nobody watches: it need not sum them again.
     """
     if not getattr(learner, "watch", True):
-        return rest(learner, problem, start, generator, max_epochs, multipliers)
+        return rest(learner, problem, start, generator, max_epochs, multipliers, collected)
     kept = problem.measure(start)
     best = Fit(start, kept)
     began = time.perf_counter()
@@ -163,19 +168,16 @@ def run(
     return best
 
 
-def rest(learner, problem: Problem, start, generator: np.random.Generator, max_epochs: int, multipliers) -> Fit:
+def rest(
+    learner, problem: Problem, start, generator: np.random.Generator, max_epochs: int, multipliers, collected
+) -> Fit:
     """Passes that nobody watches: no measures, no history, the last state."""
-    state = learner.init(problem, start, generator, multipliers)
+    known = () if collected is None else (collected,)
+    state = learner.init(problem, start, generator, multipliers, *known)
     n_iter = 0
     while n_iter < max_epochs and not state.is_done:
         state = learner.step(problem, state)
         n_iter += 1
-    return Fit(
-        learner.finished(problem, state),
-        None,
-        {},
-        n_iter,
-        state.is_done,
-        "no step lowers the objective any more",
-        state.multipliers,
-    )
+    moments = learner.finished(problem, state)
+    stopped = "no step lowers the objective any more"
+    return Fit(moments, None, {}, n_iter, state.is_done, stopped, state.multipliers, getattr(state, "arrays", None))

@@ -39,7 +39,7 @@ class Incremental:
     )
     watch: bool = True  # measure the objective and the gap after every pass
 
-    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+    def init(self, problem: Problem, start, generator, multipliers=None, collected=None) -> State:
         model, y = problem.model, problem.y
         if multipliers is None:
             multipliers = np.zeros((len(y), model.n_outcomes))
@@ -48,7 +48,7 @@ class Incremental:
                 multipliers[unlabelled] = _posterior(model.scores(start, problem.X[unlabelled]))
             if not problem.loss.is_discriminative:
                 multipliers[~unlabelled, y[~unlabelled]] = 1.0
-        moments = self._moments(problem, multipliers)
+        moments = self._moments(problem, multipliers) if collected is None else problem.prior + collected
         while not model.leaves_room(moments, problem.prior):  # a warm start from another prior may ask for too much
             multipliers = np.where((y < 0)[:, None], multipliers, 0.8 * multipliers)
             if not np.abs(multipliers[y >= 0]).max(initial=0.0) >= 1e-6:
@@ -96,7 +96,10 @@ class Incremental:
     def finished(self, problem: Problem, state: State):
         """The moments after passes that nobody watched."""
         moments = state.moments if state.arrays is None else problem.model.moments_of_state(state.arrays)
-        return moments if problem.model.in_domain(moments) else self._moments(problem, state.multipliers)
+        if problem.model.in_domain(moments):
+            return moments
+        state.arrays = None
+        return self._moments(problem, state.multipliers)
 
     def _moments(self, problem: Problem, multipliers: np.ndarray):
         if not multipliers.any():

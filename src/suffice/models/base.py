@@ -177,7 +177,9 @@ class Model(ABC):
         """
         rows, layout = self.rows_of(X)
         epoch = loops(self.family, layout)["epoch"]
-        return *epoch(rows, y, weights, order, multipliers, state, loss.code, loss.margin, tolerance), np.inf
+        return *epoch(
+            rows, y, weights, order, multipliers, state, loss.code, loss.margin, loss.softness, tolerance
+        ), np.inf
 
     def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> int | None:
         """One step per row, in place, returning how many steps were shortened; None: the family has no such pass."""

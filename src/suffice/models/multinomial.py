@@ -113,7 +113,9 @@ class Multinomial(Model):
         return gammaln(np.asarray(X.sum(axis=1)).ravel() + 1) - np.asarray(terms.sum(axis=1)).ravel()
 
     def in_domain(self, moments: Moments) -> bool:
-        return moments.is_finite() and bool((moments.mass > 0).all() and (moments.count > 0).all())
+        least = float(moments.count.min(initial=np.inf))  # NaN if any is
+        finite = bool(np.isfinite(moments.mass).all()) and float(moments.count.max(initial=0.0)) < np.inf
+        return finite and least > 0 and bool((moments.mass > 0).all())
 
     def filled(self, moments: Moments, mass, weight) -> Moments:
         return Moments(mass, weight * (moments.count / moments.weight))
@@ -175,11 +177,13 @@ class Multinomial(Model):
         if self.n_outcomes == 2:
             from ..kernels.words_binary import binary_pass
 
-            return binary_pass(rows, y, weights, order, multipliers, state, loss.code, loss.margin, tolerance, slack)
+            return binary_pass(
+                rows, y, weights, order, multipliers, state, loss.code, loss.margin, loss.softness, tolerance, slack
+            )
         from ..kernels.words import hinge_pass, ncll_pass
 
         if loss.name == "hinge":
-            return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, tolerance, slack)
+            return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, loss.softness, tolerance, slack)
         return ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack)
 
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
@@ -195,10 +199,13 @@ class Multinomial(Model):
         """Multipliers of the hinge are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
         if loss.name != "hinge":
             return tolerance
-        return 5.0 * tolerance * min(1.0, float(prior.count.mean()) / self.squared_row)
+        return 2.0 * tolerance * min(1.0, float(prior.count.mean()) / self.squared_row)
 
     def leaves_room(self, moments: Moments, prior: Moments) -> bool:
-        return moments.is_finite() and bool((moments.mass > 0).all() and (moments.count >= 0.02 * prior.count).all())
+        from ..kernels.words import keeps_share
+
+        is_open = bool(np.isfinite(moments.mass).all() and (moments.mass > 0).all())
+        return is_open and keeps_share(moments.count, prior.count, 0.02)
 
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         """Rows of Poisson length around the training rows' mean."""
