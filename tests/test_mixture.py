@@ -16,10 +16,11 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import load, save
-from suffice.engines import Engine, shards
+from suffice.engines import Engine
 from suffice.learners.em import BatchEM, MixtureProblem
 from suffice.learners.expectation import Rows
 from suffice.learners.variational import VariationalEM, VariationalProblem
+from suffice.losses import LOSSES, Loss
 from suffice.mixture import (
     BernoulliMixture,
     CategoricalMixture,
@@ -375,7 +376,7 @@ def test_sparse_rows_equal_dense_rows(name):
 
 @pytest.mark.parametrize(("name", "missing"), CASES)
 def test_the_number_of_threads_does_not_change_a_bit(name, missing, monkeypatch):
-    monkeypatch.setattr("suffice.learners.expectation.shards", lambda n: shards(n, 32))
+    monkeypatch.setattr("suffice.learners.expectation.PART", 32)
     X, _ = rows_for(name, missing)
     model = clone(ESTIMATORS[name]).set_params(max_iter=3, tol=0.0)
     with warnings.catch_warnings():
@@ -383,6 +384,27 @@ def test_the_number_of_threads_does_not_change_a_bit(name, missing, monkeypatch)
         one = clone(model).set_params(n_jobs=1).fit(X)
         two = clone(model).set_params(n_jobs=3).fit(X)
     np.testing.assert_array_equal(one.moments_.flat(), two.moments_.flat())
+
+
+@pytest.mark.parametrize("loss", [None, *LOSSES])
+@pytest.mark.parametrize(("name", "missing"), CASES)
+def test_one_compiled_call_for_a_shard_equals_its_readable_twin(name, missing, loss, monkeypatch):
+    """Sums, likelihoods, losses and the worst row of `kernels.mixture_sums` and of the steps of the forms, one after another."""
+    _, problem, start = problem_for(name, missing, np.arange(150) % 4 - 1)
+    rows, coefficients = problem.rows, problem.coefficients(start)
+
+    def found():
+        if loss is not None:
+            value, statistics = rows.loss(coefficients, Loss(loss))
+            return value, 0, statistics.flat()
+        expected = rows.expected(coefficients)
+        return expected.log_likelihood, expected.worst_row, expected.statistics.flat()
+
+    monkeypatch.setattr(type(rows.form), "chunk", 64)
+    compiled = found()
+    monkeypatch.setattr(type(rows.form), "kernel", lambda self: None)
+    for one, other in zip(compiled, found(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
 
 
 def test_labels_of_components_are_kept():
