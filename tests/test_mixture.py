@@ -580,10 +580,25 @@ def test_every_start_works_with_missing_cells(name, how):
     np.testing.assert_array_equal(model.moments_.flat(), clone(model).fit(X, sample_weight=weights).moments_.flat())
 
 
-def test_warm_start_goes_on():
-    X, _ = rows_for("diag")
-    model = clone(ESTIMATORS["diag"]).set_params(warm_start=True, tol=1e-4).fit(X)
-    assert model.fit(X).n_iter_ <= 2
+@pytest.mark.parametrize("algorithm", ["em", "variational"])
+@pytest.mark.parametrize(("name", "missing"), CASES)
+def test_warm_start_goes_on_where_the_last_fit_ended(name, missing, algorithm):
+    """Twice three passes are six; on other rows too it begins at the last solution."""
+    X, weights = rows_for(name, missing)
+    model = clone(ESTIMATORS[name]).set_params(algorithm=algorithm, max_iter=3, tol=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        six = clone(model).set_params(max_iter=6).fit(X, sample_weight=weights)
+        model.set_params(warm_start=True).fit(X, sample_weight=weights)
+        before = model.score_samples(X)
+        model.fit(X, sample_weight=weights)
+        np.testing.assert_allclose(model.score_samples(X), six.score_samples(X), rtol=1e-7)
+        model.set_params(max_iter=1).fit(X[::-1] if name in ("categorical", "mixed") else X[20:])
+    if algorithm == "em":
+        assert model.lower_bounds_[0] > before.mean() - 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len(model.set_params(n_components=2).fit(X).weights_) == 2  # another number of components begins anew
 
 
 def test_superfluous_components_are_emptied():

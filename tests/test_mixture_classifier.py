@@ -244,6 +244,23 @@ def test_weights_seeds_and_class_priors():
     assert rows.shape == (50, 3) and set(labels) == {"birch"}
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_warm_start_goes_on_where_the_last_fit_ended(family, loss):
+    """Short fits in a row come as far as a long one: each begins at the solution of the last."""
+    X, y = data(family)
+    model = classifier(family, loss, prior=1.0, tol=1e-9, max_epochs=5, warm_start=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ends = [model.fit(X, y).history_["objective"][-1] for _ in range(4)]
+    slack = 1e-9 * abs(ends[0])
+    assert all(later <= earlier + slack for earlier, later in itertools.pairwise(ends))
+    if loss == "ncll":
+        assert ends[-1] < ends[0] - slack
+    model.fit(X, np.where(y == "ash", "alder", "birch"))  # other classes: anew
+    assert list(model.classes_) == ["alder", "birch"]
+
+
 BAD = [
     ({"family": "gamma"}, "family='gamma'"),
     ({"algorithm": "incremental"}, "algorithm='incremental'"),

@@ -211,7 +211,7 @@ KINDS = {
 
 
 @cache
-def bind(kind: str) -> tuple:
+def bind(kind: str) -> tuple[Any, Any]:
     """(posterior_sums, loss_sums) of a kind of rows."""
     steps = dict(zip(("read", "score", "add"), KINDS[kind], strict=True))
     return bound(posterior_sums, kind, **steps), bound(loss_sums, kind, **steps)

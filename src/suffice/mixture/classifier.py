@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ..classifier import GenerativeClassifier
 from ..engines import Engine, n_threads
-from ..guards import all_or_nothing, one_blas_thread
+from ..guards import all_or_nothing, naming, one_blas_thread
 from ..learners.driver import Fit, Problem
 from ..learners.expectation import Rows
 from ..losses import LOSSES, Loss
@@ -28,6 +28,7 @@ from .families import COVARIANCES
 from .readers import CLASSES, reader, validated_table
 from .stream import GroupStream
 from .training import Task, choose, choose_unlabelled, trained
+from .warm import last_fit
 
 ALGORITHMS = ("auto", "lbfgs", "em")
 
@@ -103,7 +104,8 @@ class MixtureClassifier(GenerativeClassifier):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        with naming("X and y"):
+            check_consistent_length(X, y)
         return validated_table(self, X, reset=reset), y
 
     def _row_options(self):
@@ -152,8 +154,20 @@ class MixtureClassifier(GenerativeClassifier):
 
     # -- training -------------------------------------------------------------------------------------------------------
 
+    @all_or_nothing
+    def fit(self, X, y, sample_weight=None):
+        self._last = last_fit(self)
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            del self._last
+
+    fit.__doc__ = GenerativeClassifier.fit.__doc__
+
     def _train(self, problem: Problem, plain: Problem, generator):
-        engine = Engine(n_threads(self.n_jobs))
+        engine, start = Engine(n_threads(self.n_jobs)), None
+        if self._last is not None and self._last.fits(problem.model, self._reader_, self.classes_):
+            problem, start = replace(problem, model=self._last.model), self._last.moments
         amount = float(self.prior) if self.loss == "nll" and self.prior != "auto" else 1.0
         task = Task(
             problem.model, problem.X, problem.y, problem.weights, problem.loss, self.n_components, engine, amount
@@ -168,7 +182,7 @@ class MixtureClassifier(GenerativeClassifier):
                     choice = replace(choice, reason=f"{choice.reason}; {reason}")
                 self.unlabelled_weight_ = float(weight)
                 task = task.unlabelled_at(self.unlabelled_weight_)
-            fit = trained(task, choice, generator, self.max_epochs, self.tol, self._reporter())
+            fit = trained(task, choice, generator, self.max_epochs, self.tol, self._reporter(), start)
             self._measure(task, fit)
         self._statistics = (float(task.weights.sum()) / float(fit.moments.mass.sum())) * fit.moments
         self._group_stream = None
