@@ -29,6 +29,7 @@ from suffice.mixture import (
     MultinomialMixture,
     PoissonMixture,
 )
+from suffice.mixture.starts import start_shares
 from suffice.models.component_priors import component_prior, default_amount
 from suffice.models.forms import form_of
 from suffice.models.posteriors import posterior_family
@@ -364,6 +365,24 @@ def test_weight_two_is_the_row_twice(name, missing, algorithm):
         warnings.simplefilter("ignore")
         one, other = clone(model).fit(X, sample_weight=weight), clone(model).fit(X[twice])
     np.testing.assert_allclose(one.score_samples(X), other.score_samples(X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [10_000, 60])
+@pytest.mark.parametrize("how", ["kmeans", "k-means++", "random", "random_from_data"])
+@pytest.mark.parametrize("name", NAMES)
+def test_starts_see_distinct_rows_and_their_weights_alone(name, how, most, monkeypatch):
+    """The same start, to rounding, from weights and from repeated rows in any order, dense or sparse, some drawn or all."""
+    monkeypatch.setattr("suffice.mixture.starts.MAX_ROWS", most)
+    X, _ = rows_for(name, name not in ("multinomial", "full", "tied"))
+    model = ESTIMATORS[name]._model(X, 3, np.ones(len(X))) if name in COVARIANCES else problem_for(name, False)[1].model
+    weight = np.where(np.arange(len(X)) % 3 == 0, 2.0, 1.0)
+    twice = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), weight.astype(int)))
+    same = [(X, weight), (X[twice], np.ones(len(twice)))]
+    same += [] if name in ("mixed", "categorical") else [(sparse.csr_matrix(X), weight)]
+    found = [start_shares(model, rows, own, how, np.random.default_rng(5))[:2] for rows, own in same]
+    for rows, shares in found[1:]:
+        np.testing.assert_array_equal(rows.toarray() if sparse.issparse(rows) else rows, found[0][0])
+        np.testing.assert_allclose(shares, found[0][1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["full", "tied", "diag", "bernoulli", "multinomial", "poisson"])

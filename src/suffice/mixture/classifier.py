@@ -26,6 +26,7 @@ from ..priors import Setting
 from ..selection import Choice
 from .families import COVARIANCES
 from .readers import CLASSES, reader, validated_table
+from .starts import distinct
 from .stream import GroupStream
 from .training import Task, choose, choose_unlabelled, trained
 from .warm import last_fit
@@ -121,6 +122,10 @@ class MixtureClassifier(GenerativeClassifier):
             self._reader_ = reader(self.family, **options)
             self._reader_.nb.loss = self.loss
         return self._reader_.rows(X, reset=reset)
+
+    def _informative(self, X, codes, weights, loss):
+        """Few rows are merged where they are the same: a weight of 2 is the row twice to the last bit, also for what is held out."""
+        return distinct(*super()._informative(X, codes, weights, loss))
 
     def _model(self, X, n_outcomes, codes, weights):
         J = n_outcomes * self.n_components

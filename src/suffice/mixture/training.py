@@ -24,7 +24,6 @@ from ..models.base import Model
 from ..models.component_priors import component_prior
 from ..models.coordinates import coordinates_of
 from ..models.forms import form_of
-from ..models.rows import dense
 from ..selection import Choice, best_temperature, clipped_losses
 from .starts import start_shares
 
@@ -177,17 +176,9 @@ class Trial:
         return loss, float(self.weights @ (scores.argmax(axis=1) == self.y)), temperature
 
 
-def n_distinct(task: Task) -> int:
-    """Labelled rows; where there are few, a row that occurs twice counts once (as a row of weight 2 does)."""
-    labelled = np.flatnonzero((task.y >= 0) & (task.weights > 0))
-    if len(labelled) > 1000:
-        return len(labelled)
-    return len(np.unique(np.column_stack([task.y[labelled], dense(task.X[labelled])]), axis=0, equal_nan=True))
-
-
 def choose(task: Task, generator, tol: float) -> Choice:
     """The candidate with the lowest held-out log-loss; None: EM itself."""
-    n, n_classes = n_distinct(task), len(np.unique(task.y[task.y >= 0]))
+    n, n_classes = int((task.y >= 0).sum()), len(np.unique(task.y[task.y >= 0]))
     if n < 10 * n_classes:
         return Choice(None, reason=f"{n} distinct rows are fewer than 10 for each class")
     trial = Trial(task.unlabelled_at(0.0), generator)
