@@ -121,7 +121,7 @@ FAMILIES = st.fixed_dictionaries(
     },
 )
 MIXTURE_OPTIONS = st.fixed_dictionaries(
-    {"n_components": st.integers(1, 3), "algorithm": st.sampled_from(["em", "em", "online", "variational"])},
+    {"n_components": st.integers(1, 3), "algorithm": st.sampled_from(["em", "accelerated", "online", "variational"])},
     optional={
         "prior": st.sampled_from([1.0, 1e-6, 1e6, 0, "log"]),
         "init_params": st.sampled_from(["k-means++", "random", "random_from_data"]),

@@ -17,18 +17,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..classifier import without_na
 from ..engines import Engine, n_threads
 from ..guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
+from ..learners.accelerated import AcceleratedEM
 from ..learners.driver import run
 from ..learners.em import BatchEM, MixtureProblem
 from ..learners.expectation import Rows
 from ..learners.online import OnlineEM, OnlineProblem, begun, stream
 from ..learners.variational import VariationalEM, VariationalProblem
 from ..models.component_priors import component_prior, default_amount
+from ..models.coordinates import coordinates_of
 from ..models.forms import form_of
 from ..models.posteriors import posterior_family
 from .starts import STARTS, start_shares, weighted_means
 from .warm import Last, last_fit
 
-ALGORITHMS = ("em", "online", "variational")
+ALGORITHMS = ("em", "accelerated", "online", "variational")
 
 PARAMETERS = """
     Parameters
@@ -44,9 +46,9 @@ PARAMETERS = """
         How a start is found. All of them take missing cells and weights.
     prior : float or "auto", default="auto"
         Pseudo-rows of every component (see `suffice.models.component_priors`): no component collapses. 0 is maximum likelihood.
-    algorithm : {"em", "online", "variational"}, default="em"
-        Batch EM; stepwise EM in mini-batches (a pass or a few, for many rows); variational Bayes, which empties the components that
-        the rows do not need.
+    algorithm : {"em", "accelerated", "online", "variational"}, default="em"
+        Batch EM; EM that leaps along its path every other step, for components that overlap (half the passes or fewer); stepwise EM
+        in mini-batches (a pass or a few, for many rows); variational Bayes, which empties the components that the rows do not need.
     batch_size : int or None, default=None
         Rows of a mini-batch of "online" and `partial_fit`.
     weight_concentration_prior : float or None, default=None
@@ -221,12 +223,14 @@ class Mixture(DensityMixin, BaseEstimator):
             learner = OnlineEM(self._batch_rows())
         elif self.algorithm == "variational":
             learner = VariationalEM()
+        elif self.algorithm == "accelerated":
+            learner = AcceleratedEM(coordinates_of)
         reseeded: list[int] = []
         fit = run(
             learner, problem, start, generator,  # type: ignore[arg-type]
             max_epochs=self.max_iter, tol=self.tol, report=self._reporter(), keep_best=self.algorithm != "online",
         )  # fmt: skip
-        if self.algorithm == "em":
+        if self.algorithm in ("em", "accelerated"):
             reseeded = list(problem.reseeded)
         return fit, reseeded
 
