@@ -80,25 +80,49 @@ def per_iteration(make, X, few: int = 3, many: int = 13) -> tuple[float, float]:
     return tuple((b - a) / (many - few) for a, b in zip(short, long, strict=True))  # type: ignore[return-value]
 
 
-def thread_limit() -> float:
-    """How much faster two threads of nothing but arithmetic are here: what others leave of the second core."""
-    x = -np.random.default_rng(0).random(200_000)
+def threads(repeats: int = 15) -> None:
+    """One thread and two in turn, E-steps beside nothing but arithmetic: the second says what others leave of the second core."""
+    X, engines = rows(), {n: Engine(n) for n in (1, 2)}
+    x = -np.random.default_rng(0).random(20_000)
 
-    def work(_):
+    def arithmetic(_) -> int:
         y, scratch = x.copy(), np.empty_like(x)
-        for _ in range(60):
+        for _ in range(20):
             exponentials(y, scratch)
             y[:] = x
         return 0
 
-    work(0)
-    wall = [min(seconds(lambda: Engine(n).sum(work, list(range(8))), 3)[1] for _ in range(2)) for n in (1, 2)]  # noqa: B023
-    return wall[0] / wall[1]
+    works = {"arithmetic alone": lambda engine: engine.sum(arithmetic, list(range(16)))}
+    for kind in ("diag", "full", "tied"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = GaussianMixture(K, covariance_type=kind, max_iter=1, **start(X, kind)).fit(X)
+        form = form_of(model._stored_model, X)
+        coefficients = form.coefficients(model.moments_)
+
+        def e_step(engine, form=form, coefficients=coefficients):
+            return Rows(form, np.ones(N), np.full(N, -1), engine=engine).expected(coefficients)
+
+        works[f"E-step, {kind}"] = e_step
+    with threadpool_limits(1), engines[2].open():
+        for name, work in works.items():
+            best = {n: (np.inf, np.inf) for n in engines}
+            for _ in range(repeats):
+                for n, engine in engines.items():
+                    found = seconds(lambda: work(engine), 1)  # noqa: B023
+                    best[n] = tuple(min(pair) for pair in zip(best[n], found, strict=True))
+            wall = best[1][1] / best[2][1]
+            print(
+                f"  {name:16} one thread {1e3 * best[1][0]:6.1f} CPU ms, {1e3 * best[1][1]:6.1f} wall; two "
+                f"{1e3 * best[2][0]:6.1f}, {1e3 * best[2][1]:6.1f}: {wall:.2f} times as fast, {best[2][0] / best[1][0]:.2f} times the CPU",
+                flush=True,
+            )
 
 
 def gaussians() -> None:
     X = rows()
-    print(f"two threads of pure arithmetic against one, on this machine at this moment: {thread_limit():.2f} times")
+    print(f"{N:,} x {D}, {K} components, one thread and two")
+    threads()
     print(f"{N:,} x {D}, {K} components, one EM iteration, ms (CPU / wall)")
     for kind in ("diag", "full", "tied"):
         options = {"covariance_type": kind, "tol": 0.0, "reg_covar": 1e-6, **start(X, kind)}
