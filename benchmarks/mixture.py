@@ -114,7 +114,8 @@ def threads(repeats: int = 15) -> None:
             wall = best[1][1] / best[2][1]
             print(
                 f"  {name:16} one thread {1e3 * best[1][0]:6.1f} CPU ms, {1e3 * best[1][1]:6.1f} wall; two "
-                f"{1e3 * best[2][0]:6.1f}, {1e3 * best[2][1]:6.1f}: {wall:.2f} times as fast, {best[2][0] / best[1][0]:.2f} times the CPU",
+                f"{1e3 * best[2][0]:6.1f}, {1e3 * best[2][1]:6.1f}: {wall:.2f} times as fast, "
+                f"{best[2][0] / best[1][0]:.2f} times the CPU",
                 flush=True,
             )
 
