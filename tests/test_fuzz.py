@@ -1,7 +1,7 @@
 """Fuzzed inputs: shapes, types, missing and infinite cells, huge and denormal numbers, one class, unseen categories.
 
 Whatever comes in, `fit`, `partial_fit` and the answers either work, with finite parameters, or refuse with a message that names the
-argument, and a refused fit changes nothing. A short version runs by default; `make fuzz` (SUFFICE_FUZZ=200) runs 108,000 inputs here
+argument, and a refused fit changes nothing. A short version runs by default; `make fuzz` (SUFFICE_FUZZ=200) runs 192,000 inputs here
 and 102,000 corrupted model and data files in test_storage and test_files.
 """
 

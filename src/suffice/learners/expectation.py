@@ -39,7 +39,8 @@ class Sums:
 class Kernel(NamedTuple):
     posterior_sums: Callable
     loss_sums: Callable
-    arguments: tuple
+    rows: tuple  # arguments before the shard
+    others: tuple  # and after it
 
 
 @dataclass
@@ -68,15 +69,17 @@ class Rows:
     def expected(self, coefficients, part: slice | None = None) -> Expected:
         """The E-step on all rows, or on those in `part`."""
         rows = shards(self.n_rows, PART) if part is None else [part]
-        sums = self.engine.sum(lambda shard: self._posterior_sums(shard, coefficients), rows)
+        kernel = self._kernel(coefficients)
+        sums = self.engine.sum(lambda shard: self._posterior_sums(shard, coefficients, kernel), rows)
         return Expected(self.form.record(sums.mass, sums.out), sums.total, sums.worst_row)
 
-    def _posterior_sums(self, shard: slice, coefficients) -> Sums:
+    def _posterior_sums(self, shard: slice, coefficients, kernel: Kernel | None) -> Sums:
         (constant, theta), form, K = coefficients, self.form, self.form.model.n_outcomes
         out, mass, total, worst, worst_row = form.zeros(), np.zeros(K), 0.0, np.inf, -1
-        kernel = self._kernel(shard, coefficients)
         if kernel is not None:
-            total, worst, worst_row = kernel.posterior_sums(*kernel.arguments, out, mass)
+            total, worst, worst_row = kernel.posterior_sums(
+                *kernel.rows, shard.start, shard.stop, *kernel.others, out, mass
+            )
             return Sums(total, mass, out, worst, worst_row)
         buffers, norms, scratch = form.buffers(), np.empty(form.chunk), np.empty(form.chunk * K)
         for first in range(shard.start, shard.stop, form.chunk):
@@ -92,36 +95,28 @@ class Rows:
                 worst, worst_row = float(norms[lowest]), first + lowest
         return Sums(total, mass, out, worst, worst_row)
 
-    def _kernel(self, shard: slice, coefficients) -> Kernel | None:
+    def _kernel(self, coefficients) -> Kernel | None:
         """One compiled call for a whole shard, where the form has one; the loops here are its readable twins."""
         found, form = self.form.kernel(), self.form
         if found is None:
             return None
         kind, rows, extra = found
-        arguments = (
-            rows,
-            extra,
-            shard.start,
-            shard.stop,
-            form.chunk,
-            form.size,
-            *coefficients,
-            self.labels,
-            self.width,
-        )
-        return Kernel(*bind(kind), (*arguments, self.weights))
+        others = (form.chunk, form.size, *coefficients, self.labels, self.width, self.weights)
+        return Kernel(*bind(kind), (rows, extra), others)
 
     def loss(self, coefficients, loss: Loss) -> tuple[float, Any]:
         """The sum of a loss over groups, and its signed statistics: minus its gradient in the natural parameters."""
-        sums = self.engine.sum(lambda shard: self._loss_sums(shard, coefficients, loss), shards(self.n_rows, PART))
+        kernel = self._kernel(coefficients)
+        rows = shards(self.n_rows, PART)
+        sums = self.engine.sum(lambda shard: self._loss_sums(shard, coefficients, loss, kernel), rows)
         return sums.total, self.form.record(sums.mass, sums.out)
 
-    def _loss_sums(self, shard: slice, coefficients, loss: Loss) -> Sums:
+    def _loss_sums(self, shard: slice, coefficients, loss: Loss, kernel: Kernel | None) -> Sums:
         (constant, theta), form, J = coefficients, self.form, self.form.model.n_outcomes
         out, mass, total = form.zeros(), np.zeros(J), 0.0
-        kernel = self._kernel(shard, coefficients)
         if kernel is not None:
-            return Sums(kernel.loss_sums(*kernel.arguments, loss.code, loss.margin, out, mass), mass, out)
+            more = (loss.code, loss.margin, out, mass)
+            return Sums(kernel.loss_sums(*kernel.rows, shard.start, shard.stop, *kernel.others, *more), mass, out)
         buffers = form.buffers()
         for first in range(shard.start, shard.stop, form.chunk):
             last = min(first + form.chunk, shard.stop)
