@@ -115,7 +115,7 @@ def threads(repeats: int = 15) -> None:
             for _ in range(repeats):
                 for n, engine in engines.items():
                     found = seconds(lambda: work(engine), 1)  # noqa: B023
-                    best[n] = tuple(min(pair) for pair in zip(best[n], found, strict=True))
+                    best[n] = min(best[n][0], found[0]), min(best[n][1], found[1])
             wall = best[1][1] / best[2][1]
             print(
                 f"  {name:16} one thread {1e3 * best[1][0]:6.1f} CPU ms, {1e3 * best[1][1]:6.1f} wall; two "
@@ -276,10 +276,14 @@ def peers() -> None:
 
 def until(learner, problem: MixtureProblem, moments, target: float, gain: float) -> tuple[float, int, float]:
     """(F, E-steps, CPU seconds) where F is at the target or a step gains less than `gain`."""
-    passes, own = [], problem.rows.expected
-    counted = Rows(**vars(problem.rows))
-    counted.expected = lambda coefficients: passes.append(1) or own(coefficients)  # type: ignore[method-assign]
-    problem = replace(problem, rows=counted, reseeds=False, _last=(None, None))
+    passes: list[int] = []
+
+    class Counted(Rows):
+        def expected(self, coefficients, part=None):
+            passes.append(1)
+            return super().expected(coefficients, part)
+
+    problem = replace(problem, rows=Counted(**vars(problem.rows)), reseeds=False, _last=(None, None))
     began, state, last = time.process_time(), learner.init(problem, moments, None), np.inf
     while state.measure.objective > target and last - state.measure.objective > gain:
         last, state = state.measure.objective, learner.step(problem, state)
