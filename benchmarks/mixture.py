@@ -11,17 +11,22 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from sklearn import mixture as theirs
+from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from suffice.datasets.images import load_binarized_mnist
 from suffice.engines import Engine
 from suffice.kernels.fast_exp import exponentials
+from suffice.learners.accelerated import AcceleratedEM
+from suffice.learners.em import BatchEM, MixtureProblem
 from suffice.learners.expectation import Rows
-from suffice.mixture import BernoulliMixture, GaussianMixture
+from suffice.mixture import BernoulliMixture, GaussianMixture, PoissonMixture
+from suffice.models.coordinates import coordinates_of
 from suffice.models.forms import form_of
 
 N, D, K = 200_000, 20, 10
@@ -80,25 +85,50 @@ def per_iteration(make, X, few: int = 3, many: int = 13) -> tuple[float, float]:
     return tuple((b - a) / (many - few) for a, b in zip(short, long, strict=True))  # type: ignore[return-value]
 
 
-def thread_limit() -> float:
-    """How much faster two threads of nothing but arithmetic are here: what others leave of the second core."""
-    x = -np.random.default_rng(0).random(200_000)
+def threads(repeats: int = 15) -> None:
+    """One thread and two in turn, E-steps beside nothing but arithmetic: the second says what others leave of the second core."""
+    X, engines = rows(), {n: Engine(n) for n in (1, 2)}
+    x = -np.random.default_rng(0).random(20_000)
 
-    def work(_):
+    def arithmetic(_) -> int:
         y, scratch = x.copy(), np.empty_like(x)
-        for _ in range(60):
+        for _ in range(20):
             exponentials(y, scratch)
             y[:] = x
         return 0
 
-    work(0)
-    wall = [min(seconds(lambda: Engine(n).sum(work, list(range(8))), 3)[1] for _ in range(2)) for n in (1, 2)]  # noqa: B023
-    return wall[0] / wall[1]
+    works = {"arithmetic alone": lambda engine: engine.sum(arithmetic, list(range(16)))}
+    for kind in ("diag", "full", "tied"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = GaussianMixture(K, covariance_type=kind, max_iter=1, **start(X, kind)).fit(X)
+        form = form_of(model._stored_model, X)
+        coefficients = form.coefficients(model.moments_)
+
+        def e_step(engine, form=form, coefficients=coefficients):
+            return Rows(form, np.ones(N), np.full(N, -1), engine=engine).expected(coefficients)
+
+        works[f"E-step, {kind}"] = e_step
+    with threadpool_limits(1), engines[2].open():
+        for name, work in works.items():
+            best = {n: (np.inf, np.inf) for n in engines}
+            for _ in range(repeats):
+                for n, engine in engines.items():
+                    found = seconds(lambda: work(engine), 1)  # noqa: B023
+                    best[n] = min(best[n][0], found[0]), min(best[n][1], found[1])
+            wall = best[1][1] / best[2][1]
+            print(
+                f"  {name:16} one thread {1e3 * best[1][0]:6.1f} CPU ms, {1e3 * best[1][1]:6.1f} wall; two "
+                f"{1e3 * best[2][0]:6.1f}, {1e3 * best[2][1]:6.1f}: {wall:.2f} times as fast, "
+                f"{best[2][0] / best[1][0]:.2f} times the CPU",
+                flush=True,
+            )
 
 
 def gaussians() -> None:
     X = rows()
-    print(f"two threads of pure arithmetic against one, on this machine at this moment: {thread_limit():.2f} times")
+    print(f"{N:,} x {D}, {K} components, one thread and two")
+    threads()
     print(f"{N:,} x {D}, {K} components, one EM iteration, ms (CPU / wall)")
     for kind in ("diag", "full", "tied"):
         options = {"covariance_type": kind, "tol": 0.0, "reg_covar": 1e-6, **start(X, kind)}
@@ -244,10 +274,66 @@ def peers() -> None:
             print(f"  {name:13} failed: {error!s:.100}", flush=True)
 
 
+def until(learner, problem: MixtureProblem, moments, target: float, gain: float) -> tuple[float, int, float]:
+    """(F, E-steps, CPU seconds) where F is at the target or a step gains less than `gain`."""
+    passes: list[int] = []
+
+    class Counted(Rows):
+        def expected(self, coefficients, part=None):
+            passes.append(1)
+            return super().expected(coefficients, part)
+
+    problem = replace(problem, rows=Counted(**vars(problem.rows)), reseeds=False, _last=(None, None))
+    began, state, last = time.process_time(), learner.init(problem, moments, None), np.inf
+    while state.measure.objective > target and last - state.measure.objective > gain:
+        last, state = state.measure.objective, learner.step(problem, state)
+    return state.measure.objective, len(passes), time.process_time() - began
+
+
+def accelerated() -> None:
+    """E-steps until F is where EM stops: EM and accelerated EM from the same start."""
+    generator, digits = np.random.default_rng(0), load_digits().data
+
+    def numbers(n: int, d: int, k: int, apart: float) -> np.ndarray:
+        centres = apart * generator.normal(size=(k, d))
+        return centres[generator.integers(k, size=n)] + generator.normal(size=(n, d))
+
+    rates, shares = generator.uniform(1, 4, (6, 12)), generator.uniform(0.2, 0.8, (6, 20))
+    z = generator.integers(6, size=10_000)
+    cases = {
+        "diag, 10 in 20 columns": (GaussianMixture(10, covariance_type="diag"), stream_rows(20_000, 0)),
+        "full, 4 in 5": (GaussianMixture(4), numbers(10_000, 5, 4, 1.2)),
+        "full, 3 in 2": (GaussianMixture(3), numbers(10_000, 2, 3, 1.0)),
+        "tied, 4 in 5": (GaussianMixture(4, covariance_type="tied"), numbers(10_000, 5, 4, 1.2)),
+        "diag, 5 far apart": (GaussianMixture(5, covariance_type="diag"), numbers(10_000, 10, 5, 3.0)),
+        "diag, 20 on digits": (GaussianMixture(20, covariance_type="diag"), digits),
+        "Poisson, 6 in 12": (PoissonMixture(6), generator.poisson(rates[z]).astype(float)),
+        "Bernoulli, 6 in 20": (BernoulliMixture(6), (generator.random((10_000, 20)) < shares[z]).astype(float)),
+        "Bernoulli, 10 on digits": (BernoulliMixture(10, binarize=8.0), digits),
+    }
+    print("accelerated EM: E-steps and CPU until F is where EM stops (a gain below 1e-5, 1e-7 a row)")
+    for name, (mixture, X) in cases.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first = mixture.set_params(random_state=0, max_iter=1).fit(X)
+        rows = first._rows(X)
+        every = Rows(form_of(first._stored_model, rows), np.ones(len(X)), np.full(len(X), -1), engine=Engine(1))
+        prior = first._component_prior(first._stored_model, first.moments_)
+        problem = MixtureProblem(every, prior)
+        line = f"  {name:24}"
+        with threadpool_limits(1):
+            for gain in (1e-5 * len(X), 1e-7 * len(X)):
+                target, plain, cpu = until(BatchEM(), problem, first.moments_, -np.inf, gain)
+                _, leaps, leap_cpu = until(AcceleratedEM(coordinates_of), problem, first.moments_, target, 0.0)
+                line += f"  EM {plain:4}, accelerated {leaps:4}, CPU ratio {cpu / leap_cpu:.1f};"
+        print(line, flush=True)
+
+
 def run() -> None:
     warnings.simplefilter("ignore")
     gaussians()
     memory()
     bernoulli()
     online()
+    accelerated()
     peers()

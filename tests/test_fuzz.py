@@ -1,7 +1,7 @@
 """Fuzzed inputs: shapes, types, missing and infinite cells, huge and denormal numbers, one class, unseen categories.
 
 Whatever comes in, `fit`, `partial_fit` and the answers either work, with finite parameters, or refuse with a message that names the
-argument, and a refused fit changes nothing. A short version runs by default; `make fuzz` (SUFFICE_FUZZ=200) runs 108,000 inputs here
+argument, and a refused fit changes nothing. A short version runs by default; `make fuzz` (SUFFICE_FUZZ=200) runs 192,000 inputs here
 and 102,000 corrupted model and data files in test_storage and test_files.
 """
 
@@ -21,12 +21,35 @@ from scipy import sparse
 from sklearn.base import clone
 
 from suffice import MixedNB
+from suffice.mixture import (
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    MixedMixture,
+    MixtureClassifier,
+    MultinomialMixture,
+    PoissonMixture,
+)
 
 FUZZ = int(os.environ.get("SUFFICE_FUZZ", "1"))
-EVERY = {**ESTIMATORS, "MixedNB": MixedNB()}
+MIXTURES = (
+    GaussianMixture(),
+    BernoulliMixture(),
+    CategoricalMixture(),
+    MultinomialMixture(),
+    PoissonMixture(),
+    MixedMixture(),
+)
+MIXTURE_CLASSES = tuple(type(mixture) for mixture in MIXTURES)
+EVERY = {
+    **ESTIMATORS,
+    "MixedNB": MixedNB(),
+    "MixtureClassifier": MixtureClassifier(2),
+    **{type(mixture).__name__: mixture for mixture in MIXTURES},
+}
 ARGUMENTS = re.compile(
     r"\b(X|y|classes|sample_weight|loss|prior|algorithm|max_epochs|step_size|class_weight|class_prior|unlabelled_weight|kinds|column|"
-    r"covariance)\b"
+    r"covariance|n_components|labels|reg_covar)\b"
 )
 USUAL = [0.0, 1.0, 2.0, 3.0, -1.0, 0.5]
 ODD = [np.nan, np.inf, -np.inf, 1e308, -1e308, 1.7e308, 1e-308, 5e-324, 1e150, 1e-150, 1e16, -0.0, 2.0**53 + 1, 1e6]
@@ -89,6 +112,40 @@ OPTIONS = st.fixed_dictionaries(
     },
 )
 
+FAMILIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "family": st.sampled_from(["bernoulli", "categorical", "multinomial", "poisson", "mixed"]),
+        "covariance_type": st.sampled_from(["full", "tied", "spherical"]),
+        "algorithm": st.sampled_from(["em", "lbfgs"]),
+    },
+)
+MIXTURE_OPTIONS = st.fixed_dictionaries(
+    {"n_components": st.integers(1, 3), "algorithm": st.sampled_from(["em", "accelerated", "online", "variational"])},
+    optional={
+        "prior": st.sampled_from([1.0, 1e-6, 1e6, 0, "log"]),
+        "init_params": st.sampled_from(["k-means++", "random", "random_from_data"]),
+        "n_init": st.just(2),
+        "batch_size": st.sampled_from([1, 3]),
+        "weight_concentration_prior": st.sampled_from([1e-6, 1e6]),
+    },
+)
+GAUSSIAN_OPTIONS = st.fixed_dictionaries(
+    {"covariance_type": st.sampled_from(["full", "tied", "diag", "spherical"])},
+    optional={"reg_covar": st.sampled_from([0.0, 1e-6, 1e6])},
+)
+
+
+@st.composite
+def models(draw, name: str):
+    """An estimator with fuzzed options."""
+    model = clone(EVERY[name]).set_params(random_state=0)
+    if not isinstance(model, MIXTURE_CLASSES):
+        model.set_params(max_epochs=4, **draw(OPTIONS))
+        return model.set_params(**draw(FAMILIES)) if isinstance(model, MixtureClassifier) else model
+    model.set_params(max_iter=4, **draw(MIXTURE_OPTIONS))
+    return model.set_params(**draw(GAUSSIAN_OPTIONS)) if isinstance(model, GaussianMixture) else model
+
 
 def is_finite(model) -> bool:
     """Natural parameters of zero probabilities are -inf; every moment is a number."""
@@ -117,13 +174,16 @@ def test_fuzzed_rows_work_or_are_refused_by_name(name, data):
     X = data.draw(rows())
     y = data.draw(labels(X.shape[0]))
     weight = data.draw(weights(X.shape[0]))
-    model = clone(EVERY[name]).set_params(max_epochs=4, random_state=0, **data.draw(OPTIONS))
+    model = data.draw(models(name))
+    unsupervised = isinstance(model, MIXTURE_CLASSES)  # y is a component where it is known
+    stream = {} if unsupervised else {"classes": [0, 1, 2]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if data.draw(st.booleans()):
-            fitted = attempt(model.fit, X, y, sample_weight=weight)
+            known = {"labels": data.draw(st.sampled_from([None, y]))} if unsupervised else {"y": y}
+            fitted = attempt(model.fit, X, sample_weight=weight, **known)
         else:
-            fitted = attempt(model.partial_fit, X, y, classes=[0, 1, 2], sample_weight=weight)
+            fitted = attempt(model.partial_fit, X, y, sample_weight=weight, **stream)
         if fitted is None:
             assert not hasattr(model, "moments_")
             return

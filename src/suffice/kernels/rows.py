@@ -5,6 +5,8 @@ scatter  X is (indptr, indices, data, buffer); a row is the buffer, filled
 pairs    X is (indptr, indices, data); a row is (indices, values) of its non-zeros
 """
 
+import numpy as np
+
 from .compile import compiled
 
 
@@ -29,3 +31,35 @@ def pairs_row(X, i):
 
 
 ROWS = {"dense": dense_row, "scatter": scatter_row, "pairs": pairs_row}
+
+
+# -- keys of rows: equal rows have equal keys, whatever the layout -------------------------------------------------------
+
+
+@compiled
+def mixed_bits(column, value):
+    """A cell as 64 bits that look random (the finaliser of splitmix64)."""
+    cell = np.empty(1)
+    cell[0] = value
+    bits = cell.view(np.uint64)[0] if value == value else np.uint64(0x7FF8000000000000)
+    bits = bits + np.uint64(0x9E3779B97F4A7C15) * np.uint64(column + 1)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@compiled
+def dense_keys(X, keys):
+    """keys[i] += the sum over the cells of row i that are not zero."""
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            if X[i, j] != 0.0:
+                keys[i] += mixed_bits(j, X[i, j])
+
+
+@compiled
+def sparse_keys(indptr, indices, data, keys):
+    for i in range(len(indptr) - 1):
+        for position in range(indptr[i], indptr[i + 1]):
+            if data[position] != 0.0:
+                keys[i] += mixed_bits(indices[position], data[position])

@@ -20,7 +20,6 @@ from .expectation import Expected, Rows
 
 STARVED = 0.5  # rows: a component with less is dying
 MAX_RESEEDED = 3  # for each component
-SPREAD = 2000  # rows that a component that begins anew looks like, in part
 
 
 @dataclass(eq=False)
@@ -120,19 +119,18 @@ def checked(problem: MixtureProblem, moments):
 def reseeded(problem: MixtureProblem, state: State) -> tuple[Any, list[int]]:
     """Expected statistics in which a dying component begins anew, each at most MAX_RESEEDED times; and which it is.
 
-    It gets a tenth of a fair share: half of it the row that is explained worst, half some rows spread over the data.
+    It gets a tenth of a fair share: half of it the row that is explained worst, half what all rows look like together.
     """
     expected, model, rows = state.expected, problem.model, problem.rows
-    statistics, K, n = expected.statistics, model.n_outcomes, rows.n_rows
+    statistics, K = expected.statistics, model.n_outcomes
     total = float(statistics.mass.sum())
     limit = min(STARVED, 0.1 * total / K)
     dying = [int(k) for k in np.flatnonzero(statistics.mass < limit) if problem.reseeded.count(int(k)) < MAX_RESEEDED]
     if not dying or expected.worst_row < 0 or K == 1:
         return statistics, []
     k = dying[0]  # one at a time: two at the same row would stay together
-    spread = np.linspace(0, n - 1, min(n, SPREAD)).astype(int)
-    shares = np.zeros((1 + len(spread), K))
-    shares[0, k], shares[1:, k] = 0.5, 0.5 * rows.weights[spread] / max(float(rows.weights[spread].sum()), 1e-300)
-    chosen = np.concatenate([[expected.worst_row], spread])
-    fresh = model.completed_statistics(rows.form.X[chosen], 0.1 * total / K * shares, state.moments)
-    return statistics + fresh, [k]
+    mass = np.where(np.arange(K) == k, 0.05 * total / K, 0.0)
+    row = model.completed_statistics(rows.form.X[[expected.worst_row]], mass[None], state.moments)
+    even = model.pooled(replace(statistics, mass=np.ones(K)))
+    block = model.spread(mass) if model.table_prior else mass * model.length
+    return statistics + row + model.filled(even, mass, block), [k]

@@ -5,14 +5,18 @@ Rows by outcomes is never held, only a cache-full of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engines import Engine, shards
 from ..kernels.mixture import group_scores, posteriors, weigh_groups
+from ..kernels.mixture_sums import bind
 from ..losses import Loss
+
+PART = 8192  # rows a thread takes at a time: one call of compiled code
 
 
 @dataclass
@@ -30,6 +34,13 @@ class Sums:
         return Sums(
             self.total + other.total, self.mass + other.mass, self.out + other.out, lower.worst, lower.worst_row
         )
+
+
+class Kernel(NamedTuple):
+    posterior_sums: Callable
+    loss_sums: Callable
+    rows: tuple  # arguments before the shard
+    others: tuple  # and after it
 
 
 @dataclass
@@ -57,13 +68,19 @@ class Rows:
 
     def expected(self, coefficients, part: slice | None = None) -> Expected:
         """The E-step on all rows, or on those in `part`."""
-        rows = shards(self.n_rows) if part is None else [part]
-        sums = self.engine.sum(lambda shard: self._posterior_sums(shard, coefficients), rows)
+        rows = shards(self.n_rows, PART) if part is None else [part]
+        kernel = self._kernel(coefficients)
+        sums = self.engine.sum(lambda shard: self._posterior_sums(shard, coefficients, kernel), rows)
         return Expected(self.form.record(sums.mass, sums.out), sums.total, sums.worst_row)
 
-    def _posterior_sums(self, shard: slice, coefficients) -> Sums:
+    def _posterior_sums(self, shard: slice, coefficients, kernel: Kernel | None) -> Sums:
         (constant, theta), form, K = coefficients, self.form, self.form.model.n_outcomes
         out, mass, total, worst, worst_row = form.zeros(), np.zeros(K), 0.0, np.inf, -1
+        if kernel is not None:
+            total, worst, worst_row = kernel.posterior_sums(
+                *kernel.rows, shard.start, shard.stop, *kernel.others, out, mass
+            )
+            return Sums(total, mass, out, worst, worst_row)
         buffers, norms, scratch = form.buffers(), np.empty(form.chunk), np.empty(form.chunk * K)
         for first in range(shard.start, shard.stop, form.chunk):
             last = min(first + form.chunk, shard.stop)
@@ -78,14 +95,29 @@ class Rows:
                 worst, worst_row = float(norms[lowest]), first + lowest
         return Sums(total, mass, out, worst, worst_row)
 
+    def _kernel(self, coefficients) -> Kernel | None:
+        """One compiled call for a whole shard, where the form has one; the loops here are its readable twins."""
+        found, form = self.form.kernel(), self.form
+        if found is None:
+            return None
+        kind, rows, extra = found
+        others = (form.chunk, form.size, *coefficients, self.labels, self.width, self.weights)
+        return Kernel(*bind(kind), (rows, extra), others)
+
     def loss(self, coefficients, loss: Loss) -> tuple[float, Any]:
         """The sum of a loss over groups, and its signed statistics: minus its gradient in the natural parameters."""
-        sums = self.engine.sum(lambda shard: self._loss_sums(shard, coefficients, loss), shards(self.n_rows))
+        kernel = self._kernel(coefficients)
+        rows = shards(self.n_rows, PART)
+        sums = self.engine.sum(lambda shard: self._loss_sums(shard, coefficients, loss, kernel), rows)
         return sums.total, self.form.record(sums.mass, sums.out)
 
-    def _loss_sums(self, shard: slice, coefficients, loss: Loss) -> Sums:
+    def _loss_sums(self, shard: slice, coefficients, loss: Loss, kernel: Kernel | None) -> Sums:
         (constant, theta), form, J = coefficients, self.form, self.form.model.n_outcomes
-        out, mass, total, buffers = form.zeros(), np.zeros(J), 0.0, form.buffers()
+        out, mass, total = form.zeros(), np.zeros(J), 0.0
+        if kernel is not None:
+            more = (loss.code, loss.margin, out, mass)
+            return Sums(kernel.loss_sums(*kernel.rows, shard.start, shard.stop, *kernel.others, *more), mass, out)
+        buffers = form.buffers()
         for first in range(shard.start, shard.stop, form.chunk):
             last = min(first + form.chunk, shard.stop)
             phi = form.read(first, last - first, buffers)
@@ -113,7 +145,7 @@ class Rows:
         return np.concatenate(list(self.engine.each(of_part, self._parts())))
 
     def _parts(self) -> list[slice]:
-        return shards(self.n_rows) or [slice(0, 0)]
+        return shards(self.n_rows, PART) or [slice(0, 0)]
 
     def _scores(self, part: slice, coefficients) -> np.ndarray:
         (constant, theta), form, buffers = coefficients, self.form, self.form.buffers()

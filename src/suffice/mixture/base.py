@@ -17,17 +17,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..classifier import without_na
 from ..engines import Engine, n_threads
 from ..guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
+from ..learners.accelerated import AcceleratedEM
 from ..learners.driver import run
 from ..learners.em import BatchEM, MixtureProblem
 from ..learners.expectation import Rows
 from ..learners.online import OnlineEM, OnlineProblem, begun, stream
 from ..learners.variational import VariationalEM, VariationalProblem
 from ..models.component_priors import component_prior, default_amount
+from ..models.coordinates import coordinates_of
 from ..models.forms import form_of
 from ..models.posteriors import posterior_family
 from .starts import STARTS, start_shares, weighted_means
+from .warm import Last, last_fit
 
-ALGORITHMS = ("em", "online", "variational")
+ALGORITHMS = ("em", "accelerated", "online", "variational")
 
 PARAMETERS = """
     Parameters
@@ -43,9 +46,9 @@ PARAMETERS = """
         How a start is found. All of them take missing cells and weights.
     prior : float or "auto", default="auto"
         Pseudo-rows of every component (see `suffice.models.component_priors`): no component collapses. 0 is maximum likelihood.
-    algorithm : {"em", "online", "variational"}, default="em"
-        Batch EM; stepwise EM in mini-batches (a pass or a few, for many rows); variational Bayes, which empties the components that
-        the rows do not need.
+    algorithm : {"em", "accelerated", "online", "variational"}, default="em"
+        Batch EM; EM that leaps along its path every other step, for components that overlap (half the passes or fewer); stepwise EM
+        in mini-batches (a pass or a few, for many rows); variational Bayes, which empties the components that the rows do not need.
     batch_size : int or None, default=None
         Rows of a mini-batch of "online" and `partial_fit`.
     weight_concentration_prior : float or None, default=None
@@ -54,7 +57,8 @@ PARAMETERS = """
         Threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
     warm_start : bool, default=False
-        Start from the last fit.
+        Start at the solution of the last fit (with as many components and columns, read with the same codes); `n_init` and given
+        starts then do not count.
     verbose : int, default=0
         Print a line a pass.
 """
@@ -134,26 +138,29 @@ class Mixture(DensityMixin, BaseEstimator):
 
     def _fit(self, X, sample_weight, labels) -> None:
         self._check_parameters()
+        last = last_fit(self)
         rows, weights, labels = self._training_rows(X, sample_weight, labels, reset=True)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         model = self._centred(self._model(rows, self.n_components, weights), rows, weights)
+        last = last if last is not None and last.fits(model, self._reader_) else None
+        model = model if last is None else last.model
         engine = Engine(n_threads(self.n_jobs))
         with one_blas_thread(), engine.open():
             problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
-            self._run(problem, generator)
+            self._run(problem, generator, last)
         self._stream = None
 
-    def _run(self, problem: MixtureProblem, generator) -> None:
+    def _run(self, problem: MixtureProblem, generator, last: Last | None) -> None:
         best = None
         given = self._given_start(problem)
-        starts = generator.spawn(self.n_init if given is None and not self._is_warm() else 1)
+        starts = generator.spawn(self.n_init if given is None and last is None else 1)
         for child in starts:
             statistics = self._start_statistics(problem, child)
             if problem.prior is None:
                 problem = self._with_prior(problem, statistics)
             start = problem.prior.posterior(statistics)
-            if self._is_warm():
-                start = self.moments_
+            if last is not None:
+                start = self._warm_start(problem, last)
             elif given is not None:
                 start = given
             fit, extra = self._solve(problem, start, child)
@@ -162,9 +169,13 @@ class Mixture(DensityMixin, BaseEstimator):
         assert best is not None
         self._keep(problem, *best)
 
-    def _is_warm(self) -> bool:
-        fits = hasattr(self, "moments_") and len(self.moments_.mass) == self.n_components
-        return bool(self.warm_start) and fits and self._stored_model.n_features == self.n_features_in_
+    def _warm_start(self, problem: MixtureProblem, last: Last):
+        if self.algorithm != "variational":
+            return last.moments
+        if last.posterior is not None:
+            return last.posterior
+        rows = problem.rows
+        return problem.prior.posterior(rows.expected(rows.form.coefficients(last.moments)).statistics)
 
     def _start_statistics(self, problem: MixtureProblem, generator):
         rows, model = problem.rows, problem.model
@@ -212,12 +223,14 @@ class Mixture(DensityMixin, BaseEstimator):
             learner = OnlineEM(self._batch_rows())
         elif self.algorithm == "variational":
             learner = VariationalEM()
+        elif self.algorithm == "accelerated":
+            learner = AcceleratedEM(coordinates_of)
         reseeded: list[int] = []
         fit = run(
             learner, problem, start, generator,  # type: ignore[arg-type]
             max_epochs=self.max_iter, tol=self.tol, report=self._reporter(), keep_best=self.algorithm != "online",
         )  # fmt: skip
-        if self.algorithm == "em":
+        if self.algorithm in ("em", "accelerated"):
             reseeded = list(problem.reseeded)
         return fit, reseeded
 
@@ -227,6 +240,7 @@ class Mixture(DensityMixin, BaseEstimator):
     def _keep(self, problem, fit, reseeded) -> None:
         model = problem.model
         self._stored_model, self.moments_ = model, fit.moments
+        self.__dict__.pop("posterior_", None)
         if self.algorithm == "variational":
             self.posterior_ = fit.moments
             self.moments_ = problem.prior.mean_moments(fit.moments)
@@ -294,6 +308,7 @@ class Mixture(DensityMixin, BaseEstimator):
                     state = stream(replace(problem, prior=self._stream.prior), self._stream, self._batch_rows())
         self._stored_model, self._stream = model, state
         self.moments_ = state.shown()
+        self.__dict__.pop("posterior_", None)
         self.n_iter_, self.converged_, self.stopped_ = state.n_steps, True, "one pass over the batch"
         self.history_, self.reseeded_ = {}, []
         self.lower_bound_ = state.mean_log_likelihood + self._mean_base_measure(problem.rows)
@@ -394,7 +409,10 @@ class Mixture(DensityMixin, BaseEstimator):
     def _checked_labels(self, labels, n: int) -> tuple[np.ndarray, bool]:
         if labels is None:
             return np.full(n, -1, dtype=np.int64), False
-        values = np.asarray(labels, dtype=float)
+        try:
+            values = np.asarray(labels, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"labels holds what is not the number of a component: {error}") from error
         if values.shape != (n,):
             raise ValueError(f"labels has shape {values.shape}; it must have one component for each of the {n} rows")
         values = np.where(np.isnan(values), -1, values)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ..classifier import GenerativeClassifier
 from ..engines import Engine, n_threads
-from ..guards import all_or_nothing, one_blas_thread
+from ..guards import all_or_nothing, naming, one_blas_thread
 from ..learners.driver import Fit, Problem
 from ..learners.expectation import Rows
 from ..losses import LOSSES, Loss
@@ -26,8 +26,10 @@ from ..priors import Setting
 from ..selection import Choice
 from .families import COVARIANCES
 from .readers import CLASSES, reader, validated_table
+from .starts import distinct
 from .stream import GroupStream
 from .training import Task, choose, choose_unlabelled, trained
+from .warm import last_fit
 
 ALGORITHMS = ("auto", "lbfgs", "em")
 
@@ -103,7 +105,8 @@ class MixtureClassifier(GenerativeClassifier):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        with naming("X and y"):
+            check_consistent_length(X, y)
         return validated_table(self, X, reset=reset), y
 
     def _row_options(self):
@@ -119,6 +122,10 @@ class MixtureClassifier(GenerativeClassifier):
             self._reader_ = reader(self.family, **options)
             self._reader_.nb.loss = self.loss
         return self._reader_.rows(X, reset=reset)
+
+    def _informative(self, X, codes, weights, loss):
+        """Few rows are merged where they are the same: a weight of 2 is the row twice to the last bit, also for what is held out."""
+        return distinct(*super()._informative(X, codes, weights, loss))
 
     def _model(self, X, n_outcomes, codes, weights):
         J = n_outcomes * self.n_components
@@ -152,8 +159,20 @@ class MixtureClassifier(GenerativeClassifier):
 
     # -- training -------------------------------------------------------------------------------------------------------
 
+    @all_or_nothing
+    def fit(self, X, y, sample_weight=None):
+        self._last = last_fit(self)
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            del self._last
+
+    fit.__doc__ = GenerativeClassifier.fit.__doc__
+
     def _train(self, problem: Problem, plain: Problem, generator):
-        engine = Engine(n_threads(self.n_jobs))
+        engine, start = Engine(n_threads(self.n_jobs)), None
+        if self._last is not None and self._last.fits(problem.model, self._reader_, self.classes_):
+            problem, start = replace(problem, model=self._last.model), self._last.moments
         amount = float(self.prior) if self.loss == "nll" and self.prior != "auto" else 1.0
         task = Task(
             problem.model, problem.X, problem.y, problem.weights, problem.loss, self.n_components, engine, amount
@@ -168,7 +187,7 @@ class MixtureClassifier(GenerativeClassifier):
                     choice = replace(choice, reason=f"{choice.reason}; {reason}")
                 self.unlabelled_weight_ = float(weight)
                 task = task.unlabelled_at(self.unlabelled_weight_)
-            fit = trained(task, choice, generator, self.max_epochs, self.tol, self._reporter())
+            fit = trained(task, choice, generator, self.max_epochs, self.tol, self._reporter(), start)
             self._measure(task, fit)
         self._statistics = (float(task.weights.sum()) / float(fit.moments.mass.sum())) * fit.moments
         self._group_stream = None

@@ -1,8 +1,8 @@
 """Where EM starts: k-means on rows made comparable, k-means++ seeds, random rows or random shares.
 
 Rows take part as points: numbers in units of their column's spread, categories as one-hot, counts by their square roots, words by the
-square roots of their frequencies. A missing cell sits at its column's mean, so that it pulls nowhere. Points are drawn by their
-weights in an order that does not depend on the order of the rows, so that a row of weight 2 is the same as the row twice.
+square roots of their frequencies. A missing cell sits at its column's mean, so that it pulls nowhere. A start sees distinct rows with
+their total weights, in an order of their own, so that a row of weight 2 is the same as the row twice to the last bit.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..kernels.rows import dense_keys, sparse_keys
 from ..models import categorical, gaussian_diagonal, gaussian_full, gaussian_tied, mixed, multinomial
 from ..models.rows import dense
 
@@ -58,19 +59,55 @@ def standardised(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return z / np.where(spread > 1e-12 * np.maximum(np.abs(z).max(axis=0, initial=0.0), 1e-300), spread, 1.0)
 
 
-def sampled(X, weights: np.ndarray, generator) -> tuple[Any, np.ndarray, np.ndarray]:
-    """At most MAX_ROWS rows (drawn by weight), their weights and places, in an order of their own."""
-    n = X.shape[0]
-    if n > MAX_ROWS:
-        steps = np.cumsum(weights)
-        picks = np.searchsorted(steps, np.sort(generator.random(MAX_ROWS)) * steps[-1])
-        chosen = np.unique(np.minimum(picks, n - 1))
-        return X[chosen], np.ones(len(chosen)), chosen
-    order = np.arange(n)
-    if n:
-        rows = dense(X)
-        order = np.lexsort(np.nan_to_num(rows, nan=np.inf).T[::-1])
-    return X[order], weights[order], order
+def sampled(X, weights: np.ndarray, generator, labels: np.ndarray | None = None) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Distinct rows (with their labels) in an order of their own, their total weights, and the places of one of each.
+
+    Of more than MAX_ROWS distinct rows as many are drawn by weight, and how often each was drawn is its weight.
+    """
+    labels = np.zeros(X.shape[0]) if labels is None else labels
+    chosen = np.arange(X.shape[0])
+    if len(chosen) > MAX_ROWS:
+        keys = row_keys(X, labels)
+        order = np.argsort(keys, kind="stable")
+        firsts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+        chosen, weights = order[firsts], np.add.reduceat(weights[order], firsts)
+        if len(chosen) > MAX_ROWS:
+            steps = np.cumsum(weights)
+            draws = np.searchsorted(steps, generator.random(MAX_ROWS) * steps[-1], side="right")
+            counts = np.bincount(np.minimum(draws, len(chosen) - 1), minlength=len(chosen))
+            chosen, weights = chosen[counts > 0], counts[counts > 0].astype(float)
+        X, labels = X[chosen], labels[chosen]
+    if not len(chosen):
+        return X, weights, chosen
+    cells = np.column_stack([np.nan_to_num(dense(X), nan=np.inf), labels])
+    order = np.lexsort(cells.T[::-1])
+    cells = cells[order]
+    firsts = np.flatnonzero(np.concatenate([[True], (cells[1:] != cells[:-1]).any(axis=1)]))
+    places = order[firsts]
+    return X[places], np.add.reduceat(weights[order], firsts), chosen[places]
+
+
+def distinct(X, labels: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Few distinct rows: each once, with its total weight, in an order of their own. Rows that are so anyway stay in theirs."""
+    keys = row_keys(X, labels)
+    order = np.argsort(keys, kind="stable")
+    firsts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+    if len(firsts) > MAX_ROWS or (len(firsts) == len(labels) and (weights == weights[0]).all()):
+        return X, labels, weights
+    places = order[firsts]
+    return X[places], labels[places], np.add.reduceat(weights[order], firsts)
+
+
+def row_keys(X, labels: np.ndarray) -> np.ndarray:
+    """Equal for equal rows of equal label, dense or sparse."""
+    keys = np.zeros(X.shape[0], dtype=np.uint64)
+    dense_keys(np.ascontiguousarray(labels, dtype=float)[:, None], keys)
+    keys *= np.uint64(3)  # a label is no cell
+    if isinstance(X, np.ndarray):
+        dense_keys(X, keys)
+    else:
+        sparse_keys(X.indptr, X.indices, X.data, keys)
+    return keys
 
 
 def drawn(shares: np.ndarray, generator) -> int:
@@ -118,7 +155,7 @@ def k_means(points: np.ndarray, weights: np.ndarray, centres: np.ndarray) -> np.
 def start_shares(model, X, weights, how: str, generator, labels=None) -> tuple[Any, np.ndarray, np.ndarray]:
     """Some rows and their shares of the components (rows by components, weighted): what the first M-step takes; and their places."""
     K = model.n_outcomes
-    rows, row_weights, places = sampled(X, weights, generator)
+    rows, row_weights, places = sampled(X, weights, generator, labels)
     n = rows.shape[0]
     shares = np.zeros((n, K))
     if how == "random":

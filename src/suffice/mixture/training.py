@@ -24,7 +24,6 @@ from ..models.base import Model
 from ..models.component_priors import component_prior
 from ..models.coordinates import coordinates_of
 from ..models.forms import form_of
-from ..models.rows import dense
 from ..selection import Choice, best_temperature, clipped_losses
 from .starts import start_shares
 
@@ -80,9 +79,9 @@ def start_statistics(task: Task, generator):
     total = None
     one = replace(task.model, n_outcomes=H)
     for c in range(task.n_classes):
-        rows = np.flatnonzero(task.y == c)
+        rows = np.flatnonzero((task.y == c) & (task.weights > 0))
         total_weight = float(task.weights[rows].sum()) if len(rows) else 0.1
-        rows = rows if len(rows) else np.arange(len(task.y))
+        rows = rows if len(rows) else np.flatnonzero(task.weights > 0)
         used, shares, _ = start_shares(one, task.X[rows], task.weights[rows], "kmeans", generator)
         wide = np.zeros((len(shares), J))
         wide[:, c * H : (c + 1) * H] = shares * (total_weight / shares.sum())
@@ -94,11 +93,11 @@ def start_statistics(task: Task, generator):
     return total
 
 
-def fitted_by_em(task: Task, generator, passes: int = EM_PASSES, report=None) -> tuple[Fit, MixtureProblem]:
+def fitted_by_em(task: Task, generator, passes: int = EM_PASSES, report=None, start=None) -> tuple[Fit, MixtureProblem]:
     statistics = start_statistics(task, generator)
     prior = component_prior(task.model, statistics, task.amount, 1.0 / task.model.n_outcomes)
     problem = MixtureProblem(task.rows(), prior, reseeds=task.n_components > 1 and task.amount > 0)
-    start = prior.posterior(statistics)
+    start = prior.posterior(statistics) if start is None else start
     return run(BatchEM(), problem, start, generator, max_epochs=passes, tol=EM_TOL, report=report), problem  # type: ignore[arg-type]
 
 
@@ -117,22 +116,26 @@ def candidate_prior(task: Task, em, setting: priors.Setting):
     return setting.strength * pooled + (setting.second * n) * own
 
 
-def descended(task: Task, em, setting: priors.Setting, steps: int, tol: float, report=None) -> Fit:
-    """L-BFGS from between EM and the prior."""
+def descended(task: Task, em, setting: priors.Setting, steps: int, tol: float, report=None, start=None) -> Fit:
+    """L-BFGS from between EM and the prior, unless another start is given."""
     prior = candidate_prior(task, em, setting)
     model = task.model
-    one, other = (1.0 / float(em.mass.sum())) * em, (1.0 / float(prior.mass.sum())) * prior
-    if model.table_prior:
-        one = model.filled(one, one.mass, model.spread(one.mass))
-        other = model.filled(other, other.mass, model.spread(other.mass))
-    start = (1.0 / (1.0 + MIXED_START)) * (one + MIXED_START * other)
-    if hasattr(model, "projected"):
-        start = model.projected(start)
+    if start is None:
+        start = between(model, em, prior)
     problem = GroupProblem(task.rows(), task.loss, prior, coordinates_of(model, em))
     fit = QuasiNewton(steps, tol).solve(problem, start, report)
     if not model.in_domain(fit.moments):  # at the edge, beyond what moments can hold
         fit.moments, fit.stopped = em, f"{fit.stopped}; it left the domain, so EM was kept"
     return fit
+
+
+def between(model: Model, em, prior):
+    one, other = (1.0 / float(em.mass.sum())) * em, (1.0 / float(prior.mass.sum())) * prior
+    if model.table_prior:
+        one = model.filled(one, one.mass, model.spread(one.mass))
+        other = model.filled(other, other.mass, model.spread(other.mass))
+    start = (1.0 / (1.0 + MIXED_START)) * (one + MIXED_START * other)
+    return model.projected(start) if hasattr(model, "projected") else start
 
 
 def candidates_of(task: Task) -> list[priors.Setting]:
@@ -173,17 +176,9 @@ class Trial:
         return loss, float(self.weights @ (scores.argmax(axis=1) == self.y)), temperature
 
 
-def n_distinct(task: Task) -> int:
-    """Labelled rows; where there are few, a row that occurs twice counts once (as a row of weight 2 does)."""
-    labelled = np.flatnonzero((task.y >= 0) & (task.weights > 0))
-    if len(labelled) > 1000:
-        return len(labelled)
-    return len(np.unique(np.column_stack([task.y[labelled], dense(task.X[labelled])]), axis=0, equal_nan=True))
-
-
 def choose(task: Task, generator, tol: float) -> Choice:
     """The candidate with the lowest held-out log-loss; None: EM itself."""
-    n, n_classes = n_distinct(task), len(np.unique(task.y[task.y >= 0]))
+    n, n_classes = int((task.y >= 0).sum()), len(np.unique(task.y[task.y >= 0]))
     if n < 10 * n_classes:
         return Choice(None, reason=f"{n} distinct rows are fewer than 10 for each class")
     trial = Trial(task.unlabelled_at(0.0), generator)
@@ -233,9 +228,9 @@ def choose_unlabelled(task: Task, choice: Choice, generator, tol: float) -> tupl
     return weight, f"rows without a label change held-out log-loss by {-gain:.4f}"
 
 
-def trained(task: Task, choice: Choice, generator, steps: int, tol: float, report=None) -> Fit:
-    """EM, and from there the minimiser unless EM is what was chosen."""
-    em, _ = fitted_by_em(task, generator, report=report if choice.setting is None else None)
+def trained(task: Task, choice: Choice, generator, steps: int, tol: float, report=None, start=None) -> Fit:
+    """EM, and from there the minimiser unless EM is what was chosen; the one that comes last begins at `start` if there is one."""
     if choice.setting is None:
-        return em
-    return descended(task, em.moments, choice.setting, steps, tol, report)
+        return fitted_by_em(task, generator, report=report, start=start)[0]
+    em, _ = fitted_by_em(task, generator)
+    return descended(task, em.moments, choice.setting, steps, tol, report, start)

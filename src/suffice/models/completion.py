@@ -6,7 +6,7 @@ Given the outcome and the observed cells o of a row, its missing cells m are Gau
     covariance  V_mm - G V_om
 
 The likelihood of a row is that of its observed cells; its expected statistics are z^ and z^ z^' + the conditional covariance (without
-that term the variances come out too small). Rows are grouped by their pattern of missing cells, so each pattern costs one solve.
+that term the variances come out too small). Rows are grouped by their pattern of missing cells, each costs one factor.
 A row without any observed cell adds to no block: only to the mass of its outcome.
 """
 
@@ -17,7 +17,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from .gaussian_diagonal import LOG_2PI, GaussianDiagonal, mean_and_variance
+from ..kernels.completion import completed_moments, observed_scores
+from .gaussian_diagonal import GaussianDiagonal, mean_and_variance
 from .rows import dense
 
 MAX_EM, EM_TOL = 200, 1e-6  # iterations, and the relative change of means and covariances that ends them
@@ -28,15 +29,28 @@ def any_missing(X) -> bool:
     return bool(np.isnan(values.sum()) and np.isnan(values).any())
 
 
+def grouped(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(order, bounds, observed): rows order[bounds[p] : bounds[p + 1]] miss the same cells, and observed[p] are the others."""
+    observed = ~np.isnan(z)
+    bits = np.packbits(observed, axis=1)
+    if bits.shape[1] <= 8:  # as one whole number a row, which sorts much faster
+        wide = np.zeros((len(z), 8), dtype=np.uint8)
+        wide[:, : bits.shape[1]] = bits
+        _, places = np.unique(wide.view(np.uint64).ravel(), return_inverse=True)
+    else:
+        _, places = np.unique(bits, axis=0, return_inverse=True)
+    places = places.ravel()
+    order = np.argsort(places, kind="stable")
+    n_patterns = int(places.max(initial=-1)) + 1
+    bounds = np.searchsorted(places[order], np.arange(n_patterns + 1))
+    return order, bounds, observed[order[bounds[:-1]]]
+
+
 def patterns(z: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(rows, observed columns) of every pattern of missing cells."""
-    observed = ~np.isnan(z)
-    distinct, place = np.unique(np.packbits(observed, axis=1), axis=0, return_inverse=True)
-    order = np.argsort(place.ravel(), kind="stable")
-    bounds = np.searchsorted(place.ravel()[order], np.arange(len(distinct) + 1))
-    for first, last in pairwise(bounds):
-        rows = order[first:last]
-        yield rows, observed[rows[0]]
+    order, bounds, observed = grouped(z)
+    for place, (first, last) in enumerate(pairwise(bounds)):
+        yield order[first:last], observed[place]
 
 
 def conditionals(z: np.ndarray, seen: np.ndarray, mean: np.ndarray, covariance: np.ndarray):
@@ -51,15 +65,7 @@ def conditionals(z: np.ndarray, seen: np.ndarray, mean: np.ndarray, covariance: 
 def log_densities(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """log p(observed cells | outcome) of every row and outcome."""
     result = np.zeros((len(z), len(mean)))
-    for rows, seen in patterns(z):
-        if not seen.any():
-            continue
-        o = np.flatnonzero(seen)
-        factor = np.linalg.cholesky(covariance[:, o[:, None], o])
-        difference = z[None, rows[:, None], o] - mean[:, None, o]
-        whitened = np.linalg.solve(factor, difference.transpose(0, 2, 1))
-        logs = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-        result[rows] = (-0.5 * ((whitened**2).sum(axis=1) + len(o) * LOG_2PI) - logs[:, None]).T
+    checked(observed_scores(np.ascontiguousarray(z), *grouped(z), *contiguous(mean, covariance), result))
     return result
 
 
@@ -67,23 +73,18 @@ def completed_sums(z: np.ndarray, responsibilities: np.ndarray, mean: np.ndarray
     """sum_i r_ik (1, E z, E z z') over rows with an observed cell: weight (K), first (K, d), second (K, d, d)."""
     K, d = mean.shape
     weight, first, second = np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d))
-    for rows, seen in patterns(z):
-        r = responsibilities[rows]
-        used = np.flatnonzero(np.abs(r).max(axis=0) > 0)
-        if not seen.any() or not len(used):
-            continue
-        r, part = r[:, used].T, z[rows]
-        full = np.broadcast_to(part, (len(used), *part.shape))
-        if not seen.all():
-            missing = np.flatnonzero(~seen)
-            means, spread = conditionals(part, seen, mean[used], covariance[used])
-            full = full.copy()
-            full[:, :, missing] = means
-            second[used[:, None, None], missing[:, None], missing] += r.sum(axis=1)[:, None, None] * spread
-        weight[used] += r.sum(axis=1)
-        first[used] += (r[:, None, :] @ full)[:, 0]
-        second[used] += (full * r[:, :, None]).transpose(0, 2, 1) @ full
+    arrays = contiguous(z, responsibilities, mean, covariance)
+    checked(completed_moments(arrays[0], *grouped(z), *arrays[1:], weight, first, second))
     return weight, first, second
+
+
+def contiguous(*arrays: np.ndarray) -> list[np.ndarray]:
+    return [np.ascontiguousarray(array, dtype=float) for array in arrays]
+
+
+def checked(is_definite: bool) -> None:
+    if not is_definite:
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
 
 
 def imputed(z: np.ndarray, responsibilities: np.ndarray, mean: np.ndarray, covariance: np.ndarray):

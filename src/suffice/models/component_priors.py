@@ -22,6 +22,8 @@ from .base import Model
 from .gaussian_diagonal import floored_variance, typical_variance
 from .gaussian_spherical import GaussianSpherical
 
+RESOLUTION = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class ComponentPrior:
@@ -40,6 +42,8 @@ class ComponentPrior:
 
     def posterior(self, statistics):
         moments = statistics + self.pseudo(statistics) if self.amount or self.mass else statistics
+        if self.amount:
+            moments = resolved(self.model, moments, self.typical)
         if isinstance(self.model, GaussianSpherical):
             moments = self.model.projected(moments)
         return ridged(self.model, moments, self.ridge) if self.ridge else moments
@@ -125,6 +129,37 @@ def pseudo_rows(model: Model, statistics, amount: float, typical):
     assert isinstance(model, mixed.Mixed)
     parts = zip(model.models, statistics.parts, typical, strict=True)
     return mixed.joined(*(pseudo_rows(part, own, amount, kind) for part, own, kind in parts))
+
+
+def resolved(model: Model, moments, typical):
+    """Variances that moments can hold: second moments less squared means must not be lost in rounding, however large the weights are.
+
+    The least a variance may be (in any direction) is the share RESOLUTION of the squared mean and the typical variance.
+    """
+    if isinstance(model, mixed.Mixed):
+        parts = zip(model.models, moments.parts, typical, strict=True)
+        return mixed.joined(*(resolved(part, own, kind) for part, own, kind in parts))
+    if isinstance(model, gaussian_diagonal.GaussianDiagonal):
+        mean, variance = gaussian_diagonal.mean_and_variance(moments)
+        least = RESOLUTION * (mean**2 + typical)
+        if (variance >= least).all():
+            return moments
+        return gaussian_diagonal.from_parameters(moments.mass, moments.weight, mean, np.maximum(variance, least))
+    if isinstance(model, (gaussian_full.GaussianFull, gaussian_tied.GaussianTied)):
+        module: Any = gaussian_full if isinstance(model, gaussian_full.GaussianFull) else gaussian_tied
+        mean, covariance = module.mean_and_covariance(moments)
+        square = mean**2 if covariance.ndim == 3 else (mean**2).max(axis=0)
+        unit = np.sqrt(square + typical)
+        units = unit[..., :, None] * unit[..., None, :]
+        try:
+            np.linalg.cholesky(covariance / units - RESOLUTION * np.eye(model.n_features))
+            return moments
+        except np.linalg.LinAlgError:
+            values, vectors = np.linalg.eigh(covariance / units)
+        values = np.maximum(values, 2 * RESOLUTION)
+        covariance = units * ((vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+        return module.from_parameters(moments.mass, moments.weight, mean, covariance)
+    return moments
 
 
 def ridged(model: Model, moments, ridge: float):

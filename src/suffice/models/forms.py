@@ -10,6 +10,7 @@ A form holds the rows and knows how to walk over them a cache-full at a time:
 
 `cells` and `of_cells` split `coefficients` in two where columns are independent, so that a learner may put expectations under a
 posterior of the parameters in the place of the parameters (variational Bayes). All is products of matrices and compiled loops.
+`kernel` names the loops of `suffice.kernels.mixture_sums` that do all of it for a shard in one call; None: there are none.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .gaussian_diagonal import LOG_2PI
 
 CACHE = 131072  # numbers of phi held at a time
 TINY = 1e-300  # probabilities below it are taken as it
+NOTHING = np.zeros(0)
 
 
 def safe_log(values) -> np.ndarray:
@@ -52,7 +54,7 @@ class Form:
     @property
     def chunk(self) -> int:
         """Rows at a time; depends on the shape of the problem only."""
-        return int(np.clip(CACHE // max(self.size, self.model.n_outcomes, 1), 64, 4096))
+        return min(max(CACHE // max(self.size, self.model.n_outcomes, 1), 64), 4096)
 
     def _prepare(self) -> None:
         raise NotImplementedError
@@ -91,6 +93,10 @@ class Form:
     def record(self, mass: np.ndarray, out: np.ndarray):
         raise NotImplementedError
 
+    def kernel(self) -> tuple[str, Any, np.ndarray] | None:
+        """(kind, rows, extra) of `suffice.kernels.mixture_sums`."""
+        return None
+
 
 class DiagonalForm(Form):
     """phi = (z, z^2), or (seen, z, z^2) where cells are missing."""
@@ -118,6 +124,11 @@ class DiagonalForm(Form):
         blocks = np.split(out.T, 2 if self.is_complete else 3, axis=1)
         weight = [self.model.spread(mass)] if self.is_complete else []
         return gaussian_diagonal.Moments(mass, *weight, *(block.copy() for block in blocks))
+
+    def kernel(self):
+        if not isinstance(self.X, np.ndarray):
+            return None
+        return "squares" if self.is_complete else "seen_squares", self.X, self.model.location
 
 
 class ValueForm(Form):
@@ -165,6 +176,13 @@ class ValueForm(Form):
         if self.is_complete:
             return np.repeat(mass[:, None], self.model.n_features, axis=1), out.T.copy()
         return tuple(block.copy() for block in np.split(out.T, 2, axis=1))
+
+    def kernel(self):
+        if self.is_sparse:
+            return "words", (self.X.indptr, self.X.indices, self.X.data), NOTHING
+        if not isinstance(self.X, np.ndarray) or not self.X.flags.c_contiguous:
+            return None
+        return "values" if self.is_complete else "seen_values", self.X, NOTHING
 
 
 class PoissonForm(ValueForm):
@@ -224,6 +242,9 @@ class CategoricalForm(Form):
     def record(self, mass, out):
         return categorical.Moments(mass, out.copy(), self.model.block_sums(out))
 
+    def kernel(self):
+        return "categories", self.X, self.model.offset
+
 
 class MultinomialForm(ValueForm):
     """phi = the counts of a sparse row."""
@@ -251,7 +272,7 @@ class FullForm(Form):
 
     @property
     def chunk(self) -> int:
-        return int(np.clip(CACHE // (self.model.n_features * self.model.n_outcomes), 64, 1024))
+        return min(max(CACHE // (self.model.n_features * self.model.n_outcomes), 64), 1024)
 
     def read(self, first, n, buffers):
         X, start = self.rows(first, n)
@@ -286,6 +307,9 @@ class FullForm(Form):
     def record(self, mass, out):
         d = self.model.n_features
         return gaussian_full.Moments(mass, mass.copy(), out[:d].T.copy(), self.square(out[d:].T))
+
+    def kernel(self):
+        return ("products", self.X, self.model.location) if isinstance(self.X, np.ndarray) else None
 
 
 class TiedForm(Form):
@@ -330,6 +354,9 @@ class TiedForm(Form):
         K = self.model.n_outcomes
         second = 0.5 * (out[:, K:] + out[:, K:].T)
         return gaussian_tied.Moments(mass, mass.copy(), out[:, :K].T.copy(), second)
+
+    def kernel(self):
+        return ("differences", self.X, self.model.location) if isinstance(self.X, np.ndarray) else None
 
 
 class CompletedForm(Form):
