@@ -19,6 +19,7 @@ from .incremental import NLL
 from .paper import loss_weights
 
 PLUG_IN, LEFT_TO_RIGHT = 0, 1
+REVISED = 256  # earlier tokens drawn again before the next is predicted, at most
 MULTIPLY, GOLDEN = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x9E3779B97F4A7C15)
 AGAIN = np.uint64(0x94D049BB133111EB)
 S30, S27, S31, S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
@@ -163,37 +164,63 @@ def plug_in(beta, values, mean_usage, length, concentration):
 
 
 @compiled
+def log_prediction(beta, p, size, usage, seen, concentration, probabilities):
+    """log of the probability of the next token (all its occurrences), given the topics of those before."""
+    Z = len(usage)
+    if size <= 6:
+        total = token_probabilities(beta, p, size, usage, concentration, probabilities)
+        for j in range(size):
+            total /= seen + j + Z * concentration
+        if total > 1e-250:
+            return math.log(total)
+    top = -np.inf
+    for z in range(Z):
+        s = concentration + usage[z]
+        probabilities[z] = math.lgamma(s + size) - math.lgamma(s) + size * math.log(max(beta[p, z], 1e-300))
+        top = max(top, probabilities[z])
+    total = 0.0
+    for z in range(Z):
+        total += math.exp(probabilities[z] - top)
+    s = seen + Z * concentration
+    return top + math.log(total) - math.lgamma(s + size) + math.lgamma(s)
+
+
+@compiled
 def left_to_right(beta, position, size, n, word_weights, concentration, n_particles, random, probabilities):
     """log p(words in this order), left to right (Wallach et al. 2009): each token predicted from resampled topics of those before.
 
     Particles are chosen again in proportion to their predictions after every token (systematically), which makes the product of the
     mean predictions unbiased for p(words) with any number of particles; without it, as printed, the estimate stays off however many
-    there are. word_weights[p] is what an occurrence of the word counts (1 for plain documents).
+    there are. Of more than REVISED tokens before, so many are drawn again, in turn: that keeps it unbiased, and long documents cost
+    their length and not its square. word_weights[p] is what an occurrence of the word counts (1 for plain documents).
     """
     Z = len(probabilities)
-    topics = np.zeros((n_particles, n), np.int64)
+    topics = np.zeros((n_particles, n), np.int32)
     usage = np.zeros((n_particles, Z))
-    chosen_topics = np.zeros((n_particles, n), np.int64)
-    chosen_usage = np.zeros((n_particles, Z))
     predictions = np.empty(n_particles)
+    children = np.empty(n_particles, np.int64)
     score = 0.0
     seen = 0.0
+    turn = 0
     for t in range(n):
-        total_prediction = 0.0
+        top = -np.inf
+        n_revised = min(t, REVISED)
         for r in range(n_particles):
-            for s in range(t):
+            for j in range(n_revised):
+                s = (turn + j) % t
                 usage[r, topics[r, s]] -= size[s]
                 total = conditional(beta, position[s], size[s], usage[r], concentration, probabilities)
                 topics[r, s] = drawn(probabilities, total, random)
                 usage[r, topics[r, s]] += size[s]
-            predictions[r] = 1e-300
-            for z in range(Z):
-                value = 1.0
-                for j in range(size[t]):
-                    value *= (concentration + usage[r, z] + j) * beta[position[t], z] / (seen + j + Z * concentration)
-                predictions[r] += value
+            predictions[r] = log_prediction(beta, position[t], size[t], usage[r], seen, concentration, probabilities)
+            top = max(top, predictions[r])
+        turn = (turn + n_revised) % max(t, 1)
+        total_prediction = 0.0
+        for r in range(n_particles):
+            predictions[r] = math.exp(predictions[r] - top)
             total_prediction += predictions[r]
-        score += word_weights[position[t]] * math.log(total_prediction / n_particles)
+            children[r] = 0
+        score += word_weights[position[t]] * (top + math.log(total_prediction / n_particles))
         start = uniform(random)
         reached = predictions[0]
         source = 0
@@ -201,15 +228,18 @@ def left_to_right(beta, position, size, n, word_weights, concentration, n_partic
             while reached < (start + r) * total_prediction / n_particles and source < n_particles - 1:
                 source += 1
                 reached += predictions[source]
-            for s in range(t):
-                chosen_topics[r, s] = topics[source, s]
-            for z in range(Z):
-                chosen_usage[r, z] = usage[source, z]
+            children[source] += 1
+        source = 0
+        for r in range(n_particles):  # who is chosen stays in its place; others are put where nobody was
+            if children[r] == 0:
+                while children[source] <= 1:
+                    source += 1
+                children[source] -= 1
+                for s in range(t):
+                    topics[r, s] = topics[source, s]
+                for z in range(Z):
+                    usage[r, z] = usage[source, z]
         for r in range(n_particles):
-            for s in range(t):
-                topics[r, s] = chosen_topics[r, s]
-            for z in range(Z):
-                usage[r, z] = chosen_usage[r, z]
             total = conditional(beta, position[t], size[t], usage[r], concentration, probabilities)
             topics[r, t] = drawn(probabilities, total, random)
             usage[r, topics[r, t]] += size[t]
