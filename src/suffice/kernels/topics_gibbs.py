@@ -19,6 +19,10 @@ from .incremental import NLL
 from .paper import loss_weights
 
 PLUG_IN, LEFT_TO_RIGHT = 0, 1
+BOUNDARY = 0.25  # the largest share of a cell that one step takes
+KEEP = 0.1  # the least share of the deviation from the prior that one step leaves
+SMALL = 1e-100
+LEAST = 1e-6  # share of the prior's count that is always left
 REVISED = 256  # earlier tokens drawn again before the next is predicted, at most
 MULTIPLY, GOLDEN = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x9E3779B97F4A7C15)
 AGAIN = np.uint64(0x94D049BB133111EB)
@@ -309,6 +313,23 @@ def score_sampled(
 
 
 @compiled
+def shortest(words, state, own, scale, rate, signed, shares):
+    """How much of a step is made, so that no class and no cell of the table loses more than BOUNDARY of what it has."""
+    mass, total_mass, count, weight = state
+    prior_mass, prior_count = own
+    Z, K = weight.shape
+    taken = 0.0
+    for k in range(K):
+        if signed[k] < 0.0:
+            taken = max(taken, -rate * signed[k] / (prior_mass + scale * mass[k]))
+            for p in range(len(words)):
+                for z in range(Z):
+                    cell = prior_count + scale * count[words[p], z, k]
+                    taken = max(taken, -rate * signed[k] * shares[k, p, z] / cell)
+    return BOUNDARY / taken if taken > BOUNDARY else 1.0
+
+
+@compiled
 def online_pass(
     rows,
     counts,
@@ -317,8 +338,9 @@ def online_pass(
     order,
     rates,
     state,
-    gamma,
-    pseudo,
+    own,
+    scale,
+    pull,
     concentration,
     estimator,
     share,
@@ -329,14 +351,15 @@ def online_pass(
 ):
     """Algorithms 5 to 7 (corrected as docs/topic.md says): one step a document.
 
-    Counts are kept without the prior's growing part gamma, which is added where they are read. Returns gamma, and how often a cell
-    was kept from falling below zero. A document of weight 2 moves the model twice as far.
+    The model is own + scale * state, own = (mass, count) of the prior: a step's pull towards the prior is a factor on `scale`.
+    Returns the scale, and how many steps were shortened. A document of weight 2 moves the model twice as far.
     """
     indptr, indices, data = rows
     mass, total_mass, count, weight = state
+    prior_mass, prior_count = own
     n_words = count.shape[0]
     Z, K = weight.shape
-    n_documents = len(y)
+    all_weights = weights.sum()
     words_most, tokens_most = most_tokens(indptr, counts)
     beta = np.empty((words_most, Z))
     shares = np.empty((K, words_most, Z))
@@ -351,33 +374,33 @@ def online_pass(
     posterior = np.empty(K)
     signed = np.empty(K)
     random = np.empty(1, np.uint64)
-    fixed = 0
+    n_shortened = 0
     for t in range(len(order)):
         i = order[t]
         rate = rates[t] * weights[i]
-        gamma += pseudo * rate / n_documents
         label = y[i]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
-        own = counts[indptr[i] : indptr[i + 1]]
-        n = fill_tokens(own, share, position, size)
-        length = own.sum()
+        whole = counts[indptr[i] : indptr[i + 1]]
+        n = fill_tokens(whole, share, position, size)
+        length = whole.sum()
         for p in range(len(words)):
-            word_weights[p] = values[p] / own[p]
+            word_weights[p] = values[p] / whole[p]
         for k in range(K):
-            scores[k] = math.log(mass[k] + gamma)
+            scores[k] = math.log(prior_mass + scale * mass[k])
             if loss == NLL and label >= 0 and k != label:
                 continue
-            random[0] = content_seed(seed + t, words, own)
-            for p in range(len(words)):
-                for z in range(Z):
-                    beta[p, z] = (count[words[p], z, k] + gamma) / (weight[z, k] + gamma * n_words)
+            random[0] = content_seed(seed + t, words, whole)
+            for z in range(Z):
+                total = prior_count * n_words + scale * weight[z, k]
+                for p in range(len(words)):
+                    beta[p, z] = (prior_count + scale * count[words[p], z, k]) / total
             sample_topics(
                 beta, position, size, n, concentration, 0, n_sweeps, random, topics, usage, probabilities, shares[k], mean_usage
             )  # fmt: skip
             for p in range(len(words)):
                 for z in range(Z):
-                    shares[k, p, z] *= values[p] / (own[p] * n_sweeps)
+                    shares[k, p, z] *= values[p] / (whole[p] * n_sweeps)
             if estimator == LEFT_TO_RIGHT:
                 scores[k] += left_to_right(
                     beta, position, size, n, word_weights, concentration, n_sweeps, random, probabilities
@@ -394,22 +417,26 @@ def online_pass(
                 signed[k] /= total
         else:
             loss_weights(scores, label, loss, scaled, posterior, signed)
+        scale *= max(1.0 - pull * rate / all_weights, KEEP)
+        if scale < SMALL:
+            for k in range(K):
+                mass[k] *= scale
+                for z in range(Z):
+                    weight[z, k] *= scale
+                    for w in range(n_words):
+                        count[w, z, k] *= scale
+            scale = 1.0
+        part = shortest(words, state, own, scale, rate, signed, shares)
+        n_shortened += part < 1.0
         for k in range(K):
-            if signed[k] == 0.0:
+            step = part * rate * signed[k] / scale
+            if step == 0.0:
                 continue
-            mass[k] += rate * signed[k]
-            total_mass[0] += rate * signed[k]
-            if mass[k] < 0.0:
-                total_mass[0] -= mass[k]
-                mass[k] = 0.0
-                fixed += 1
+            mass[k] += step
             for p in range(len(words)):
                 for z in range(Z):
                     before = count[words[p], z, k]
-                    after = before + rate * signed[k] * shares[k, p, z]
-                    if after < 0.0:
-                        after = 0.0
-                        fixed += 1
+                    after = max(before + step * shares[k, p, z], (LEAST - 1.0) * prior_count / scale)
                     count[words[p], z, k] = after
                     weight[z, k] += after - before
-    return gamma, fixed
+    return scale, n_shortened

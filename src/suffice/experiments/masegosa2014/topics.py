@@ -45,7 +45,7 @@ def trace(name: str, loss: str, seed: int, n_passes: int, *, measure: bool = Fal
     model = estimator._model(X, split.n_classes, split.y, weights)
     statistics = model.statistics(X, split.y, weights)
     problem = Problem(model, X, split.y, weights, Loss(loss), None)
-    problem = replace(problem, prior=estimator._prior_of(replace(problem, loss=Loss("ncll")), statistics, None))
+    problem = replace(problem, prior=estimator._prior_of(problem, statistics, None))
     learner = OnlineGibbs(n_passes=n_passes, average=False, watch=False)
     state = learner.init(problem, problem.prior, np.random.default_rng(seed))
     judge = replace(model, n_sweeps=20, n_burn=5)
