@@ -18,7 +18,8 @@ LOSSES = {"nll": "NLL-LDA", "ncll": "NCLL-LDA", "hinge": "Hinge-LDA"}
 COLORS = {"nll": "k", "ncll": "r", "hinge": "b"}
 NOTE = (
     "Topics are sampled (inference='gibbs', the paper's Algorithms 5 to 7 with the corrections of docs/topic.md: rows scaled to one "
-    "length, one pass of the likelihood first, plug-in likelihoods); the curves are of the last state of a pass, not averaged."
+    "length, five passes of the likelihood first, Table 2's pull towards the prior, plug-in likelihoods); the curves are of the last "
+    "state of a pass, not averaged."
 )
 STAND_IN = (
     "Supervised LDA of the paper (Chang's sLDA, 50 topics) is not obtainable; in its place: logistic regression on the proportions of "
