@@ -87,7 +87,9 @@ class Helpers:
     """
 
     def __init__(self, function: Callable, n_helpers: int):
-        self._function, self._asked, self._ready = function, SimpleQueue(), SimpleQueue()
+        self._function = function
+        self._asked: SimpleQueue = SimpleQueue()
+        self._ready: SimpleQueue = SimpleQueue()
         self._threads = [Thread(target=self._work, daemon=True) for _ in range(n_helpers)]
 
     def _work(self) -> None:
