@@ -32,7 +32,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 fuzz: $(READY)            ## 200,000 fuzzed inputs (make test has a short version)
-	SUFFICE_FUZZ=200 $(BIN)/python -m pytest -n 2 --dist worksteal tests/test_fuzz.py tests/test_storage.py tests/test_files.py
+	SUFFICE_FUZZ=200 $(BIN)/python -m pytest -n 2 --dist worksteal tests/test_fuzz.py tests/test_fuzz_topic.py tests/test_storage.py tests/test_files.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import load, save
+from suffice.engines import Helpers
 from suffice.topic import LatentDirichletAllocation, LDAClassifier
 
 LOSSES = ("nll", "ncll", "hinge")
@@ -234,3 +235,15 @@ def test_gibbs_classifier_options():
     assert model.fit(X[:160], y[:160]).score(X[160:], y[160:]) > 0.75
     with pytest.raises(ValueError, match="train_likelihood='variational' is not one of"):
         LDAClassifier(train_likelihood="variational").fit(X, y)
+
+
+def test_helpers_give_results_and_raise_errors():
+    with Helpers(lambda a, b: a / b, 2) as helpers:
+        for b in (1, 2, 4):
+            helpers.call(8, b)
+        assert sorted(helpers.result() for _ in range(3)) == [2, 4, 8]
+        helpers.call(1, 0)
+        with pytest.raises(ZeroDivisionError):
+            helpers.result()
+        helpers.call(6, 3)
+        assert helpers.result() == 2

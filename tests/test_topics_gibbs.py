@@ -143,3 +143,30 @@ def test_estimators_rank_as_they_must():
     assert scores["variational"] <= likelihood + 1e-9
     assert scores["left-to-right"] == pytest.approx(likelihood, abs=0.1)
     assert scores["plug-in"] > scores["variational"]
+
+
+def test_a_pass_without_errors_pulls_towards_the_prior_and_one_with_errors_stays_inside():
+    """Documents beyond the margin move nothing: of the deviation from the prior (1 - rate / n)^n is left. Others never empty a cell."""
+    X = sparse.csr_matrix(np.kron(np.eye(2), [[6.0, 1.0]]).repeat(5, axis=0))
+    y, weights, order = np.repeat([0, 1], 5), np.ones(10), np.arange(10)
+    model = Topics(2, 4, 2, 0.5, "gibbs")
+    rows, counts = model.sampling_rows(X)
+    own = (10.0, 2.0)
+    count = np.zeros((4, 2, 2))
+    count[:2, :, 0] = count[2:, :, 1] = 50.0
+
+    def one_pass(labels, rate):
+        state = model.state_of(Moments(np.zeros(2), count.copy()))
+        found = kernel.online_pass(
+            rows, counts, labels, weights, order, np.full(10, rate), state, own, 1.0, 1.0, 0.5, 0, True, 3, 2, False, 0
+        )  # fmt: skip
+        return state, *found
+
+    state, scale, n_shortened = one_pass(y, 0.5)
+    assert scale == pytest.approx((1 - 0.05) ** 10) and n_shortened == 0
+    np.testing.assert_array_equal(state[2], count)
+    state, scale, n_shortened = one_pass(1 - y, 20.0)
+    cells = own[1] + scale * state[2]
+    assert n_shortened > 0 and (cells > 0).all() and (own[0] + scale * state[0] > 0).all()
+    assert cells[2:, :, 0].sum() > own[1] * 4  # wrong labels move words to the other class
+    np.testing.assert_allclose(state[3], state[2].sum(axis=0))

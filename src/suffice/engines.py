@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from queue import SimpleQueue
+from threading import Thread
 
 SHARD = 16384  # rows
 
@@ -76,3 +78,43 @@ class Engine:
                 if part is not None:
                     waiting.append(self._pool.submit(function, part))
                 yield result
+
+
+class Helpers:
+    """Threads that wait for calls of one function: for calls of a millisecond, where a pool's futures would cost as much.
+
+    Results come in the order in which they are ready; an error of a helper is raised by `result`.
+    """
+
+    def __init__(self, function: Callable, n_helpers: int):
+        self._function = function
+        self._asked: SimpleQueue = SimpleQueue()
+        self._ready: SimpleQueue = SimpleQueue()
+        self._threads = [Thread(target=self._work, daemon=True) for _ in range(n_helpers)]
+
+    def _work(self) -> None:
+        while (arguments := self._asked.get()) is not None:
+            try:
+                self._ready.put((self._function(*arguments), None))
+            except BaseException as error:
+                self._ready.put((None, error))
+
+    def __enter__(self) -> Helpers:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        for _thread in self._threads:
+            self._asked.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def call(self, *arguments) -> None:
+        self._asked.put(arguments)
+
+    def result(self):
+        value, error = self._ready.get()
+        if error is not None:
+            raise error
+        return value

@@ -19,6 +19,11 @@ from .incremental import NLL
 from .paper import loss_weights
 
 PLUG_IN, LEFT_TO_RIGHT = 0, 1
+BOUNDARY = 0.25  # the largest share of a cell that one step takes
+KEEP = 0.1  # the least share of the deviation from the prior that one step leaves
+SMALL = 1e-100
+LEAST = 1e-6  # share of the prior's count that is always left
+REVISED = 256  # earlier tokens drawn again before the next is predicted, at most
 MULTIPLY, GOLDEN = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x9E3779B97F4A7C15)
 AGAIN = np.uint64(0x94D049BB133111EB)
 S30, S27, S31, S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
@@ -163,37 +168,63 @@ def plug_in(beta, values, mean_usage, length, concentration):
 
 
 @compiled
+def log_prediction(beta, p, size, usage, seen, concentration, probabilities):
+    """log of the probability of the next token (all its occurrences), given the topics of those before."""
+    Z = len(usage)
+    if size <= 6:
+        total = token_probabilities(beta, p, size, usage, concentration, probabilities)
+        for j in range(size):
+            total /= seen + j + Z * concentration
+        if total > 1e-250:
+            return math.log(total)
+    top = -np.inf
+    for z in range(Z):
+        s = concentration + usage[z]
+        probabilities[z] = math.lgamma(s + size) - math.lgamma(s) + size * math.log(max(beta[p, z], 1e-300))
+        top = max(top, probabilities[z])
+    total = 0.0
+    for z in range(Z):
+        total += math.exp(probabilities[z] - top)
+    s = seen + Z * concentration
+    return top + math.log(total) - math.lgamma(s + size) + math.lgamma(s)
+
+
+@compiled
 def left_to_right(beta, position, size, n, word_weights, concentration, n_particles, random, probabilities):
     """log p(words in this order), left to right (Wallach et al. 2009): each token predicted from resampled topics of those before.
 
     Particles are chosen again in proportion to their predictions after every token (systematically), which makes the product of the
     mean predictions unbiased for p(words) with any number of particles; without it, as printed, the estimate stays off however many
-    there are. word_weights[p] is what an occurrence of the word counts (1 for plain documents).
+    there are. Of more than REVISED tokens before, so many are drawn again, in turn: that keeps it unbiased, and long documents cost
+    their length and not its square. word_weights[p] is what an occurrence of the word counts (1 for plain documents).
     """
     Z = len(probabilities)
-    topics = np.zeros((n_particles, n), np.int64)
+    topics = np.zeros((n_particles, n), np.int32)
     usage = np.zeros((n_particles, Z))
-    chosen_topics = np.zeros((n_particles, n), np.int64)
-    chosen_usage = np.zeros((n_particles, Z))
     predictions = np.empty(n_particles)
+    children = np.empty(n_particles, np.int64)
     score = 0.0
     seen = 0.0
+    turn = 0
     for t in range(n):
-        total_prediction = 0.0
+        top = -np.inf
+        n_revised = min(t, REVISED)
         for r in range(n_particles):
-            for s in range(t):
+            for j in range(n_revised):
+                s = (turn + j) % t
                 usage[r, topics[r, s]] -= size[s]
                 total = conditional(beta, position[s], size[s], usage[r], concentration, probabilities)
                 topics[r, s] = drawn(probabilities, total, random)
                 usage[r, topics[r, s]] += size[s]
-            predictions[r] = 1e-300
-            for z in range(Z):
-                value = 1.0
-                for j in range(size[t]):
-                    value *= (concentration + usage[r, z] + j) * beta[position[t], z] / (seen + j + Z * concentration)
-                predictions[r] += value
+            predictions[r] = log_prediction(beta, position[t], size[t], usage[r], seen, concentration, probabilities)
+            top = max(top, predictions[r])
+        turn = (turn + n_revised) % max(t, 1)
+        total_prediction = 0.0
+        for r in range(n_particles):
+            predictions[r] = math.exp(predictions[r] - top)
             total_prediction += predictions[r]
-        score += word_weights[position[t]] * math.log(total_prediction / n_particles)
+            children[r] = 0
+        score += word_weights[position[t]] * (top + math.log(total_prediction / n_particles))
         start = uniform(random)
         reached = predictions[0]
         source = 0
@@ -201,15 +232,18 @@ def left_to_right(beta, position, size, n, word_weights, concentration, n_partic
             while reached < (start + r) * total_prediction / n_particles and source < n_particles - 1:
                 source += 1
                 reached += predictions[source]
-            for s in range(t):
-                chosen_topics[r, s] = topics[source, s]
-            for z in range(Z):
-                chosen_usage[r, z] = usage[source, z]
+            children[source] += 1
+        source = 0
+        for r in range(n_particles):  # who is chosen stays in its place; others are put where nobody was
+            if children[r] == 0:
+                while children[source] <= 1:
+                    source += 1
+                children[source] -= 1
+                for s in range(t):
+                    topics[r, s] = topics[source, s]
+                for z in range(Z):
+                    usage[r, z] = usage[source, z]
         for r in range(n_particles):
-            for s in range(t):
-                topics[r, s] = chosen_topics[r, s]
-            for z in range(Z):
-                usage[r, z] = chosen_usage[r, z]
             total = conditional(beta, position[t], size[t], usage[r], concentration, probabilities)
             topics[r, t] = drawn(probabilities, total, random)
             usage[r, topics[r, t]] += size[t]
@@ -279,6 +313,23 @@ def score_sampled(
 
 
 @compiled
+def shortest(words, state, own, scale, rate, signed, shares):
+    """How much of a step is made, so that no class and no cell of the table loses more than BOUNDARY of what it has."""
+    mass, total_mass, count, weight = state
+    prior_mass, prior_count = own
+    Z, K = weight.shape
+    taken = 0.0
+    for k in range(K):
+        if signed[k] < 0.0:
+            taken = max(taken, -rate * signed[k] / (prior_mass + scale * mass[k]))
+            for p in range(len(words)):
+                for z in range(Z):
+                    cell = prior_count + scale * count[words[p], z, k]
+                    taken = max(taken, -rate * signed[k] * shares[k, p, z] / cell)
+    return BOUNDARY / taken if taken > BOUNDARY else 1.0
+
+
+@compiled
 def online_pass(
     rows,
     counts,
@@ -287,8 +338,9 @@ def online_pass(
     order,
     rates,
     state,
-    gamma,
-    pseudo,
+    own,
+    scale,
+    pull,
     concentration,
     estimator,
     share,
@@ -299,14 +351,15 @@ def online_pass(
 ):
     """Algorithms 5 to 7 (corrected as docs/topic.md says): one step a document.
 
-    Counts are kept without the prior's growing part gamma, which is added where they are read. Returns gamma, and how often a cell
-    was kept from falling below zero. A document of weight 2 moves the model twice as far.
+    The model is own + scale * state, own = (mass, count) of the prior: a step's pull towards the prior is a factor on `scale`.
+    Returns the scale, and how many steps were shortened. A document of weight 2 moves the model twice as far.
     """
     indptr, indices, data = rows
     mass, total_mass, count, weight = state
+    prior_mass, prior_count = own
     n_words = count.shape[0]
     Z, K = weight.shape
-    n_documents = len(y)
+    all_weights = weights.sum()
     words_most, tokens_most = most_tokens(indptr, counts)
     beta = np.empty((words_most, Z))
     shares = np.empty((K, words_most, Z))
@@ -321,33 +374,33 @@ def online_pass(
     posterior = np.empty(K)
     signed = np.empty(K)
     random = np.empty(1, np.uint64)
-    fixed = 0
+    n_shortened = 0
     for t in range(len(order)):
         i = order[t]
         rate = rates[t] * weights[i]
-        gamma += pseudo * rate / n_documents
         label = y[i]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
-        own = counts[indptr[i] : indptr[i + 1]]
-        n = fill_tokens(own, share, position, size)
-        length = own.sum()
+        whole = counts[indptr[i] : indptr[i + 1]]
+        n = fill_tokens(whole, share, position, size)
+        length = whole.sum()
         for p in range(len(words)):
-            word_weights[p] = values[p] / own[p]
+            word_weights[p] = values[p] / whole[p]
         for k in range(K):
-            scores[k] = math.log(mass[k] + gamma)
+            scores[k] = math.log(prior_mass + scale * mass[k])
             if loss == NLL and label >= 0 and k != label:
                 continue
-            random[0] = content_seed(seed + t, words, own)
-            for p in range(len(words)):
-                for z in range(Z):
-                    beta[p, z] = (count[words[p], z, k] + gamma) / (weight[z, k] + gamma * n_words)
+            random[0] = content_seed(seed + t, words, whole)
+            for z in range(Z):
+                total = prior_count * n_words + scale * weight[z, k]
+                for p in range(len(words)):
+                    beta[p, z] = (prior_count + scale * count[words[p], z, k]) / total
             sample_topics(
                 beta, position, size, n, concentration, 0, n_sweeps, random, topics, usage, probabilities, shares[k], mean_usage
             )  # fmt: skip
             for p in range(len(words)):
                 for z in range(Z):
-                    shares[k, p, z] *= values[p] / (own[p] * n_sweeps)
+                    shares[k, p, z] *= values[p] / (whole[p] * n_sweeps)
             if estimator == LEFT_TO_RIGHT:
                 scores[k] += left_to_right(
                     beta, position, size, n, word_weights, concentration, n_sweeps, random, probabilities
@@ -364,22 +417,26 @@ def online_pass(
                 signed[k] /= total
         else:
             loss_weights(scores, label, loss, scaled, posterior, signed)
+        scale *= max(1.0 - pull * rate / all_weights, KEEP)
+        if scale < SMALL:
+            for k in range(K):
+                mass[k] *= scale
+                for z in range(Z):
+                    weight[z, k] *= scale
+                    for w in range(n_words):
+                        count[w, z, k] *= scale
+            scale = 1.0
+        part = shortest(words, state, own, scale, rate, signed, shares)
+        n_shortened += part < 1.0
         for k in range(K):
-            if signed[k] == 0.0:
+            step = part * rate * signed[k] / scale
+            if step == 0.0:
                 continue
-            mass[k] += rate * signed[k]
-            total_mass[0] += rate * signed[k]
-            if mass[k] < 0.0:
-                total_mass[0] -= mass[k]
-                mass[k] = 0.0
-                fixed += 1
+            mass[k] += step
             for p in range(len(words)):
                 for z in range(Z):
                     before = count[words[p], z, k]
-                    after = before + rate * signed[k] * shares[k, p, z]
-                    if after < 0.0:
-                        after = 0.0
-                        fixed += 1
+                    after = max(before + step * shares[k, p, z], (LEAST - 1.0) * prior_count / scale)
                     count[words[p], z, k] = after
                     weight[z, k] += after - before
-    return gamma, fixed
+    return scale, n_shortened

@@ -196,6 +196,20 @@ def propose_block(
 
 
 @compiled
+def takes_too_much(words, factor, step, move, mass, count):
+    """Whether a cell or mass would lose more than its share: without a division, as it is asked of every step in turn."""
+    Z, K = count.shape[1], count.shape[2]
+    least = 0.0
+    for k in range(K):
+        least = min(least, mass[k] + factor * move[k])
+    for p in range(len(words)):
+        for z in range(Z):
+            for k in range(K):
+                least = min(least, count[words[p], z, k] + factor * step[p, z, k])
+    return least < 0.0
+
+
+@compiled
 def take_block(rows, weights, block, places, multipliers, stored, state, steps, moves, changes, tolerance):
     """Take the proposed steps in order. Returns how many had to be shortened because of others in the block."""
     indptr, indices, data = rows
@@ -209,15 +223,15 @@ def take_block(rows, weights, block, places, multipliers, stored, state, steps, 
         words = indices[indptr[i] : indptr[i + 1]]
         mine = stored[indptr[i] : indptr[i + 1]]
         step = steps[places[b] : places[b] + len(words)]
-        taken = 0.0
-        for k in range(K):
-            taken = max(taken, -moves[b, k] / mass[k])
-        for p in range(len(words)):
-            for z in range(Z):
-                for k in range(K):
-                    taken = max(taken, -step[p, z, k] / count[words[p], z, k])
         rate = 1.0
-        if taken * weights[i] > 1.0 - KEEP:
+        if takes_too_much(words, weights[i] / (1.0 - KEEP), step, moves[b], mass, count):
+            taken = 0.0
+            for k in range(K):
+                taken = max(taken, -moves[b, k] / mass[k])
+            for p in range(len(words)):
+                for z in range(Z):
+                    for k in range(K):
+                        taken = max(taken, -step[p, z, k] / count[words[p], z, k])
             rate = (1.0 - KEEP) / (taken * weights[i])
             n_shortened += 1
         for k in range(K):

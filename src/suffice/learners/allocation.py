@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..engines import Engine, shards
+from ..models.rows import whole_counts
 
 N_PARTS = 4
 CODES = {"map": 0, "variational": 1}
@@ -129,7 +130,7 @@ class Tokens:
     def of(cls, X, n_topics: int) -> Tokens:
         from ..kernels.allocation import fill_token_words
 
-        counts = np.maximum(np.rint(X.data), 1.0).astype(np.int64)
+        counts = whole_counts(X, together=False)
         words = np.empty(int(counts.sum()), dtype=np.int32)
         starts = np.empty(X.shape[0] + 1, dtype=np.int64)
         ids = np.empty(X.shape[0], dtype=np.uint64)

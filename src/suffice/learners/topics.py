@@ -7,7 +7,6 @@ that a pass costs little more than reading the documents. The model brings the i
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from ..engines import Helpers
 from .driver import Measure, Problem
 
 SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
@@ -191,38 +191,41 @@ class IncrementalTopics:
         model: Any = problem.model
         X, size = problem.X, state.block
         rows = model.rows_of(X)[0]
-        lengths = np.diff(X.indptr)
-        starts = np.arange(0, len(order), size)
-        widest = int(np.add.reduceat(lengths[order], starts).max(initial=1)) if len(order) else 1
-        steps = np.empty((max(widest, 1), model.n_topics, model.n_outcomes))
+        ends = np.concatenate([[0], np.cumsum(np.diff(X.indptr)[order])])  # non-zeros up to each document of the order
+        starts = np.append(np.arange(0, len(order), size), len(order))
+        widest = int(np.diff(ends[starts]).max(initial=1))
+        steps = np.empty((widest, model.n_topics, model.n_outcomes))
         moves, changes = np.empty((size, model.n_outcomes)), np.empty(size)
-        places = np.zeros(size, dtype=np.int64)
         common = (state.multipliers, state.stored)
         if self.n_jobs == 1:
+            places = np.zeros(size, dtype=np.int64)
             return serial_pass(
                 rows, problem.y, problem.weights, order, size, *common, state.shapes, arrays, options, steps, moves,
                 changes, places, state.wanted,
             )  # fmt: skip
+
+        def propose(block, places, first: int, last: int) -> int:
+            return propose_block(
+                rows, problem.y, problem.weights, block, places, first, last, *common, state.shapes, arrays, options, steps,
+                moves, changes,
+            )  # fmt: skip
+
         n_shortened = 0
-        with ThreadPoolExecutor(self.n_jobs - 1) as pool:
-            for start in starts:
-                block = order[start : start + size]
-                places = np.concatenate([[0], np.cumsum(lengths[block])[:-1]]).astype(np.int64)
-                inner = np.searchsorted(places, np.linspace(0, lengths[block].sum(), self.n_jobs + 1)[1:-1])
-                edges = [0, *inner.tolist(), len(block)]
-
-                def propose(first: int, last: int, block=block, places=places) -> int:
-                    return propose_block(
-                        rows, problem.y, problem.weights, block, places, first, last, *common, state.shapes, arrays,
-                        options, steps, moves, changes,
-                    )  # fmt: skip
-
-                others = [pool.submit(propose, a, b) for a, b in pairwise(edges[1:])]
-                n_shortened += propose(edges[0], edges[1]) + sum(other.result() for other in others)
+        shares = np.linspace(0.0, 1.0, self.n_jobs + 1)
+        with Helpers(propose, self.n_jobs - 1) as helpers:
+            for a, b in pairwise(starts.tolist()):
+                block, places = order[a:b], ends[a:b] - ends[a]
+                edges = np.searchsorted(places, shares * (ends[b] - ends[a])).tolist()
+                edges[0], edges[-1] = 0, b - a
+                for first, last in pairwise(edges[1:]):
+                    helpers.call(block, places, first, last)
+                n_shortened += propose(block, places, 0, edges[1])
+                for _ in edges[2:]:
+                    n_shortened += helpers.result()
                 n_shortened += take_block(
                     rows, problem.weights, block, places, *common, arrays, steps, moves, changes, options[2]
                 )
-                state.wanted[block] = changes[: len(block)]
+                state.wanted[block] = changes[: b - a]
         return n_shortened
 
     def finished(self, problem: Problem, state: State):

@@ -1,7 +1,13 @@
 """Online training of topic models with sampled topics: Algorithms 5 to 7 of Masegosa (2014), with the corrections of docs/topic.md.
 
-Passes with the likelihood come first (they find the topics), then those with the loss. The moments that count are the mean over the
-ends of the second half of the passes: single ones jump.
+A step is that of the paper's Table 2 with nu > 0, in counts (nu = 1; w the document's weight, W all of them, r the loss's signed
+weights of the classes, s the sampled statistics):
+
+    N <- N + rate w [ r s - (N - N0) / W ],        at rest  N = N0 + sum_i w_i r_i s_i
+
+The algorithms print nu = 0, without the pull towards the prior N0: then the counts of the first passes are never forgotten and N grows
+without end. Passes with the likelihood come first (they find the topics); START of what they count is where the discriminative ones
+begin. The moments that count are the mean over the ends of the second half of the passes: single ones jump.
 """
 
 from __future__ import annotations
@@ -14,17 +20,19 @@ import numpy as np
 from ..losses import Loss
 from .driver import Measure, Problem
 
-DECAY = 1e-5  # the paper's lambda
+RATE, DECAY = 0.5, 6.0  # the rate of a step is RATE / (1 + passes so far / DECAY)
+LIKELIHOOD_COUNT = 0.1  # pseudo-count of a word in a class, in the first passes (the paper's)
+START = 0.1  # share of the likelihood's counts that is taken over
 
 
 @dataclass
 class State:
     moments: Any
     generator: np.random.Generator
-    arrays: tuple
+    arrays: tuple  # the model is own + scale * arrays
+    own: tuple = (0.0, 0.0)  # mass and count of the prior
+    scale: float = 1.0
     measure: Measure | None = None
-    gamma: float = 0.0
-    n_steps: int = 0
     n_passes: int = 0
     total: Any = None  # sum of moments over the passes that count
     multipliers: None = None
@@ -35,50 +43,64 @@ class State:
 
 @dataclass(frozen=True)
 class OnlineGibbs:
-    """`n_passes` passes after `nll_passes` with the likelihood; `scaled` takes the hinge's weights as the algorithms print them."""
+    """`n_passes` passes after `nll_passes` with the likelihood; `scaled` takes the hinge's weights as the algorithms print them.
 
-    nll_passes: int = 1
-    n_passes: int = 8
+    Without passes of the likelihood (a stream) the moments at the start are kept, and nothing pulls anywhere.
+    """
+
+    nll_passes: int = 5
+    n_passes: int = 12
     average: bool = True
     scaled: bool = False
     watch: bool = True
 
     def init(self, problem: Problem, start, generator, multipliers=None) -> State:
         model: Any = problem.model
-        state = State(start, generator, model.state_of(problem.prior))
-        if problem.loss.is_discriminative:
-            likelihood = replace(problem, loss=Loss("nll"))
-            for _ in range(self.nll_passes):
-                state = self._pass(likelihood, state, np.ones(len(problem.y)))
-        return state
+        if not problem.loss.is_discriminative or not self.nll_passes:
+            return State(start, generator, model.state_of(problem.prior))
+        prior = problem.prior
+        few = type(prior)(np.ones_like(prior.mass), np.full_like(prior.count, LIKELIHOOD_COUNT / model.n_topics))
+        likelihood = replace(problem, loss=Loss("nll"), prior=few)
+        state = State(start, generator, model.state_of(few))
+        for number in range(self.nll_passes):
+            state = self._likelihood_pass(likelihood, replace(state, n_passes=number))
+        mass, _, count, _ = state.arrays
+        moments = type(prior)(START * (mass - few.mass), START * (count - few.count))
+        own = float(prior.mass.mean()), float(prior.count.mean())
+        return replace(state, arrays=model.state_of(moments), own=own, n_passes=0)
 
-    def _pass(self, problem: Problem, state: State, rates: np.ndarray) -> State:
+    def _pass(self, problem: Problem, state: State, rate: float) -> State:
         from ..kernels.topics_gibbs import online_pass
 
         model: Any = problem.model
         rows, counts = model.sampling_rows(problem.X)
         order = state.generator.permutation(len(problem.y))
         seed = int(state.generator.integers(2**31))
-        pseudo = float(problem.prior.count.mean()) if problem.loss.is_discriminative else 0.0
-        gamma, fixed = online_pass(
-            rows, counts, problem.y, problem.weights, order, rates, state.arrays, state.gamma, pseudo,
-            float(model.concentration), model.sampled_code, bool(model.share), int(model.n_sweeps), problem.loss.code,
-            self.scaled, seed,
+        pull = 1.0 if state.own[1] > 0.0 else 0.0
+        scale, n_shortened = online_pass(
+            rows, counts, problem.y, problem.weights, order, np.full(len(order), rate), state.arrays, state.own,
+            float(state.scale), pull, float(model.concentration), model.sampled_code, bool(model.share),
+            int(model.n_sweeps), problem.loss.code, self.scaled, seed,
         )  # fmt: skip
-        return replace(state, gamma=gamma, n_shortened=fixed)
+        return replace(state, scale=scale, n_shortened=n_shortened)
+
+    def _likelihood_pass(self, problem: Problem, state: State) -> State:
+        """Online EM: a pass begins with what the last one found, and forgets it at the end."""
+        before = state.arrays[2].copy(), state.arrays[0].copy()
+        state = self._pass(problem, state, 1.0)
+        if not state.n_passes:
+            return state
+        count = state.arrays[2] - before[0] + problem.prior.count
+        mass = state.arrays[0] - before[1] + problem.prior.mass
+        return replace(state, arrays=(mass, np.array([mass.sum()]), count, count.sum(axis=0)))
 
     def step(self, problem: Problem, state: State) -> State:
-        n = len(problem.y)
         if problem.loss.is_discriminative:
-            rates = 1.0 / (1.0 + DECAY * np.arange(state.n_steps, state.n_steps + n))
-        else:  # online EM from scratch: each pass begins with what the last one found, and forgets it at the end
-            rates = np.ones(n)
-        before = state.arrays[2].copy(), state.arrays[0].copy()
-        state = self._pass(problem, state, rates)
-        if not problem.loss.is_discriminative and state.n_passes:
-            state = self._forgotten(problem, state, *before)
+            state = self._pass(problem, state, RATE / (1.0 + state.n_passes / DECAY))
+        else:
+            state = self._likelihood_pass(problem, state)
         mass, _, count, _ = state.arrays
-        moments = type(problem.prior)(mass + max(state.gamma, 1e-9), count + state.gamma)
+        moments = type(problem.prior)(state.own[0] + state.scale * mass, state.own[1] + state.scale * count)
         n_passes = state.n_passes + 1
         total = state.total
         if n_passes > self.n_passes // 2 and self.average:
@@ -86,16 +108,7 @@ class OnlineGibbs:
             moments = total * (1.0 / (n_passes - max(self.n_passes // 2, 0)))
         measure = problem.measure(moments) if self.watch else None
         is_done = n_passes >= self.n_passes
-        return replace(
-            state, moments=moments, measure=measure, total=total, n_passes=n_passes, n_steps=state.n_steps + n, is_done=is_done
-        )  # fmt: skip
-
-    def _forgotten(self, problem: Problem, state: State, count: np.ndarray, mass: np.ndarray) -> State:
-        """Under the likelihood a pass replaces the statistics of the pass before."""
-        prior = problem.prior
-        fresh = state.arrays[2] - count + prior.count
-        own = state.arrays[0] - mass + prior.mass
-        return replace(state, arrays=(own, np.array([own.sum()]), fresh, fresh.sum(axis=0)))
+        return replace(state, moments=moments, measure=measure, total=total, n_passes=n_passes, is_done=is_done)
 
     def finished(self, problem: Problem, state: State):
         return state.moments

@@ -9,6 +9,8 @@ import numpy as np
 from ..engines import SHARD
 
 CHUNK = 4096  # rows that stay in cache
+MOST_TOKENS = 1e6  # of a document whose occurrences are sampled one by one
+MOST_COUNTED = 1e15  # of one whose occurrences are counted
 
 
 def chunks(X) -> Iterator[slice]:
@@ -60,3 +62,15 @@ def column_means(X) -> np.ndarray:
 def label_masses(y: np.ndarray, weights: np.ndarray, n_outcomes: int) -> np.ndarray:
     labelled = y >= 0
     return np.bincount(y[labelled], weights[labelled], minlength=n_outcomes).astype(float)
+
+
+def whole_counts(X, *, together: bool) -> np.ndarray:
+    """The non-zeros of sparse rows as whole numbers (at least 1), where every occurrence is drawn by itself or all `together`."""
+    lengths, most = np.asarray(X.sum(axis=1)).ravel(), MOST_COUNTED if together else MOST_TOKENS
+    if lengths.max(initial=0.0) > most:
+        i = int(lengths.argmax())
+        raise ValueError(
+            f"X has {lengths[i]:.3g} words in row {i}, and {most:.0e} are the most that topics are sampled for: count in larger units, "
+            "or take inference='map'"
+        )
+    return np.maximum(np.rint(X.data), 1.0).astype(np.int64)

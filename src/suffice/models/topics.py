@@ -33,7 +33,7 @@ from scipy.special import digamma, gammaln, logsumexp
 from ..engines import Engine, shards
 from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass
 from .multinomial import Moments, Natural
-from .rows import label_masses
+from .rows import label_masses, whole_counts
 
 INFERENCES = ("map", "variational", "gibbs")
 ESTIMATORS = ("plug-in", "left-to-right", "variational")  # of log p(x | k), for sampled topics
@@ -149,7 +149,7 @@ class Topics(Model):
 
     def sampling_rows(self, X) -> tuple[tuple, np.ndarray]:
         """Rows as the statistics weigh them (scaled), and the whole counts that topics are sampled for (at least 1 a word)."""
-        counts = np.maximum(np.rint(X.data), 1.0).astype(np.int64)
+        counts = whole_counts(X, together=self.share)
         data = X.data
         if self.row_norm is not None:
             norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())

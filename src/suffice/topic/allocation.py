@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..engines import n_threads
 from ..evaluation.perplexity import Perplexity
 from ..evaluation.results import Estimate
-from ..guards import all_or_nothing
+from ..guards import all_or_nothing, naming, refuse_huge
 from ..learners import allocation as learners
 from .documents import counts_of, telling_words
 
@@ -258,7 +258,10 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is not None else 0
 
     def _documents(self, X, *, reset: bool):
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
+        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        with naming("X"):
+            X = validate_data(self, X, reset=reset, **options)
+        refuse_huge(X)
         return counts_of(X, type(self).__name__)
 
     def _check_parameters(self) -> None:
@@ -275,6 +278,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
                 raise ValueError(f"{name}={value!r} is not a positive number")
+        total = self.total_documents
+        if total is not None and (isinstance(total, (bool, str)) or not 0 < total < np.inf):
+            raise ValueError(f"total_documents={total!r} is neither None nor a positive number")
         if self.n_jobs is not None and (not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0):
             raise ValueError(f"n_jobs={self.n_jobs!r} is neither None nor a number of threads (-1: all cores)")
 

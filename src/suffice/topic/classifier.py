@@ -19,7 +19,7 @@ from ..unlabelled import rows_of
 from .documents import counts_of, merged, scaled_to, telling_words
 
 STRENGTHS = {"ncll": 0.03, "hinge": 1.0}  # pseudo-count of a word in a class, in units of the mean squared row
-GIBBS_PSEUDO_COUNT = 0.1  # of a word in a class
+GIBBS_STRENGTHS = {"ncll": 0.1, "hinge": 1.0}  # steps are larger and noisier
 PSEUDO_COUNT = 0.1  # of a word in a topic, under the likelihood
 STREAM_PASSES = 3  # over a batch of a stream
 MIN_HELD_OUT = 50  # documents a class and more, for a calibration on held-out ones
@@ -43,16 +43,16 @@ class LDAClassifier(GenerativeClassifier):
         How a document's proportions are found: their most probable value, or the bound of Blei et al. (2003), which both give exact
         gradients; or topics sampled by collapsed Gibbs, trained online by the algorithm of Masegosa (2014).
     prior : float or "auto", default="auto"
-        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll) or 1 (hinge) squared rows a class, .1
-        under "nll", and .1 a class under "gibbs" (the paper's).
+        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll; .1 for "gibbs") or 1 (hinge) squared rows
+        a class, and .1 under "nll".
     concentration : float or "auto", default="auto"
         Of the proportions' Dirichlet prior; "auto" is 1 / n_topics.
     row_norm : float, None or "auto", default="auto"
         Euclidean length every document is scaled to. None leaves counts alone; "auto" is 10, and None for "nll".
     nll_passes : int or "auto", default="auto"
-        Passes with the likelihood before the discriminative ones: they find the topics. "auto" is 15, and 1 for "gibbs".
+        Passes with the likelihood before the discriminative ones: they find the topics. "auto" is 15, and 5 for "gibbs".
     max_epochs : int or "auto", default="auto"
-        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 8.
+        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 12, and 8 for "nll".
     share_word_topic : bool, default=True
         Only for "gibbs": all occurrences of a word in a document share a topic (as in the paper), else each has its own.
     n_sweeps : int, default=5
@@ -177,7 +177,7 @@ class LDAClassifier(GenerativeClassifier):
                 self._solve(self._learner(problem), problem, None, generator),
                 Choice(None, reason="likelihood"),
             )
-        choice = Choice(Setting(STRENGTHS[problem.loss.name]), reason="fixed strength")
+        choice = Choice(Setting(self._strength(problem.loss)), reason="fixed strength")
         if problem.loss.name == "hinge" or self.inference == "gibbs":
             choice = self._calibrated(problem, choice, generator)
         problem = replace(problem, prior=self._prior_of(problem, statistics, choice))
@@ -193,21 +193,22 @@ class LDAClassifier(GenerativeClassifier):
         model: Any = problem.model
         if not problem.loss.is_discriminative:
             return self._likelihood_prior(model, statistics)
-        if self.inference == "gibbs":
-            amount = (GIBBS_PSEUDO_COUNT if self.prior == "auto" else float(self.prior)) / model.n_topics
-        elif self.prior == "auto":
-            row = mean_squared_row(problem.X, problem.weights)
-            amount = STRENGTHS[problem.loss.name] * row / model.n_topics
+        if self.prior == "auto":
+            rows = problem.X if model.row_norm is None else scaled_to(problem.X, model.row_norm)
+            row = mean_squared_row(rows, problem.weights)
+            amount = self._strength(problem.loss) * row / model.n_topics
         else:
             amount = float(self.prior)
         prior = model.pseudo_counts(statistics, max(amount, 1e-12))
-        flat = 1.0 if self.inference == "gibbs" else FLAT_OUTCOMES
-        return replace(prior, mass=np.full(model.n_outcomes, flat))
+        return replace(prior, mass=np.full(model.n_outcomes, FLAT_OUTCOMES))
+
+    def _strength(self, loss) -> float:
+        return (GIBBS_STRENGTHS if self.inference == "gibbs" else STRENGTHS)[loss.name]
 
     def _learner(self, problem: Problem):
         model: Any = problem.model
         if self.inference == "gibbs":
-            return OnlineGibbs(1 if self.nll_passes == "auto" else int(self.nll_passes), self._passes())
+            return OnlineGibbs(5 if self.nll_passes == "auto" else int(self.nll_passes), self._passes())
         if not problem.loss.is_discriminative:
             return EM()
         return IncrementalTopics(min(1e-3, self.tol), n_jobs=model.n_jobs)
@@ -240,7 +241,9 @@ class LDAClassifier(GenerativeClassifier):
     def _passes(self) -> int:
         if self.max_epochs != "auto":
             return int(self.max_epochs)
-        return 8 if self.inference == "gibbs" else 30
+        if self.inference != "gibbs":
+            return 30
+        return 8 if self.loss == "nll" else 12
 
     def _keep(self, model, fit, choice) -> None:
         """Prediction may take another estimator of the likelihood, and more sweeps, than training."""
@@ -292,7 +295,7 @@ class LDAClassifier(GenerativeClassifier):
         generator = np.random.default_rng(check_seed(self.random_state) + (0 if first else self._n_steps))
         learner = replace(self._learner(problem), watch=False)
         if first:
-            choice = Choice(Setting(STRENGTHS[problem.loss.name]))
+            choice = Choice(Setting(self._strength(problem.loss)))
             problem = replace(problem, prior=self._prior_of(problem, statistics, choice))
             fit = self._solve(learner, problem, None, generator)
         else:

@@ -16,7 +16,9 @@ def counts_of(X, name: str) -> sparse.csr_matrix:
             "Write 0 for words that do not occur"
         )
     if (X.data < 0).any():
-        raise ValueError(f"Negative values in data passed to {name}: the smallest is {X.data.min()}; it takes counts")
+        raise ValueError(
+            f"Negative values in data passed to {name}: the smallest of X is {X.data.min()}; it takes counts"
+        )
     if not X.has_canonical_format or (X.data == 0).any():
         X = X.copy()
         X.sum_duplicates()

@@ -18,7 +18,8 @@ LOSSES = {"nll": "NLL-LDA", "ncll": "NCLL-LDA", "hinge": "Hinge-LDA"}
 COLORS = {"nll": "k", "ncll": "r", "hinge": "b"}
 NOTE = (
     "Topics are sampled (inference='gibbs', the paper's Algorithms 5 to 7 with the corrections of docs/topic.md: rows scaled to one "
-    "length, one pass of the likelihood first, plug-in likelihoods); the curves are of the last state of a pass, not averaged."
+    "length, five passes of the likelihood first, Table 2's pull towards the prior, plug-in likelihoods); the curves are of the last "
+    "state of a pass, not averaged."
 )
 STAND_IN = (
     "Supervised LDA of the paper (Chang's sLDA, 50 topics) is not obtainable; in its place: logistic regression on the proportions of "
@@ -45,7 +46,7 @@ def trace(name: str, loss: str, seed: int, n_passes: int, *, measure: bool = Fal
     model = estimator._model(X, split.n_classes, split.y, weights)
     statistics = model.statistics(X, split.y, weights)
     problem = Problem(model, X, split.y, weights, Loss(loss), None)
-    problem = replace(problem, prior=estimator._prior_of(replace(problem, loss=Loss("ncll")), statistics, None))
+    problem = replace(problem, prior=estimator._prior_of(problem, statistics, None))
     learner = OnlineGibbs(n_passes=n_passes, average=False, watch=False)
     state = learner.init(problem, problem.prior, np.random.default_rng(seed))
     judge = replace(model, n_sweeps=20, n_burn=5)
