@@ -76,7 +76,7 @@ def numpy_rate(network: Network, n_rows: int = 100) -> float:
     return n_rows / (time.perf_counter() - began)
 
 
-def kernel_rate(network: Network, n_threads: int, n_sweeps: int = 10) -> float:
+def kernel_rate(network: Network, n_threads: int, n_sweeps: int = 30) -> float:
     hidden, visible = rows(network, 4 * CHUNK)
     tables, ids = Tables(network), np.arange(len(hidden))
     pieces = [ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK)]
