@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -205,6 +206,8 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
             return problem, *self._train_likelihood(problem, statistics, generator)
         prior_of = self._setting_prior(problem)
         learner = self._learner(problem)
+        if not isinstance(learner, Incremental):  # only multipliers round the hinge's corner
+            problem = replace(problem, loss=replace(loss, softness=0.0))
         choice = self._choose(problem, plain, learner, prior_of, generator)
         if self.prior != "auto":
             prior = self._given_prior(model, statistics, discriminative=True)
@@ -216,7 +219,13 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         warm = self._warm_multipliers(problem)
         start = self.moments_ if warm is not None else priors.interior(model, statistics)
         warm = choice.multipliers if warm is None else warm
-        return problem, self._solve(learner, problem, start, generator, warm), choice
+        fit = self._solve(learner, problem, start, generator, warm)
+        if self.step_size is not None and not fit.converged and warm is None and self.prior == "auto":
+            likelihood, _, solution = self._likelihood(plain, keep=False)
+            if fit.measure is not None and fit.measure.accuracy < likelihood.measure(solution).accuracy:
+                short = f"step_size={self.step_size!r} did not reach its accuracy on the training rows in {fit.n_iter} passes"
+                return self._keep_likelihood(plain, Choice(None, reason=short))
+        return problem, fit, choice
 
     def _solve(self, learner, problem: Problem, start, generator, warm=None) -> Fit:
         """Passes of the learner; where missing cells keep the incremental one from settling, all rows at a time finish it.
@@ -237,13 +246,16 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         return last
 
     def _keep_likelihood(self, plain: Problem, choice: Choice) -> tuple[Problem, Fit, Choice]:
-        plain = self._plain(plain)
-        self._statistics = statistics = plain.model.statistics(plain.X, plain.y, plain.weights)
-        plain = replace(plain, prior=statistics * 0.0)
-        start = priors.interior(plain.model, statistics)
+        plain, self._statistics, start = self._likelihood(plain, keep=True)
         fit = Fit(start, plain.measure(start), converged=True, stopped=f"maximum likelihood was kept: {choice.reason}")
         record_history(fit)
         return plain, fit, choice
+
+    def _likelihood(self, plain: Problem, *, keep: bool) -> tuple[Problem, Any, Any]:
+        """The problem that maximum likelihood solves, its statistics and its solution; with `keep` the estimator turns to it."""
+        plain = self._plain(plain, keep=keep)
+        statistics = plain.model.statistics(plain.X, plain.y, plain.weights)
+        return replace(plain, prior=statistics * 0.0), statistics, priors.interior(plain.model, statistics)
 
     def _train_likelihood(self, problem: Problem, statistics, generator) -> tuple[Fit, Choice]:
         """Closed form, unless missing cells are latent: then EM (or the paper's algorithm)."""
