@@ -26,6 +26,8 @@ def run_curves(options: Options, data_name: str, figure: str) -> Report:
             for seed in range(n_seeds)
         ]
         for share in SHARES:
+            if share * 60 * minutes < max(line[0][0] for line in lines[name]):
+                continue  # a bound is taken once a pass: nothing is known of the time before the first
             values = [np.interp(share * 60 * minutes, *line) for line in lines[name]]
             spread = float(np.std(values, ddof=1)) if n_seeds > 1 else None
             label = f"{data_name} {name} after {share * minutes:.2g} minutes"
