@@ -88,3 +88,19 @@ def test_mini_batches_grow():
     model.partial_fit(X, y)
     assert model._n_steps < 500
     assert time.process_time() - start < 5.0  # about 0.3 s alone
+
+
+@pytest.mark.parametrize("covariance", [None, "mixed", "tied", "full"])
+@pytest.mark.parametrize("loss", ["nll", "ncll", "hinge"])
+def test_constant_classes_of_huge_weight_keep_a_variance_that_moments_can_hold(covariance, loss):
+    X, y = np.r_[0.0, np.ones(11)][:, None], np.r_[1.0, np.nan, np.nan, np.zeros(9)]
+    model = (
+        GaussianNB() if covariance is None else MixedNB() if covariance == "mixed" else GaussianDiscriminant(covariance)
+    )
+    model.set_params(loss=loss).partial_fit(X, y, classes=[0, 1, 2], sample_weight=np.full(12, 1e9))
+    assert model.moments_.is_finite()
+    model.partial_fit([[np.nan]], [0])
+    assert model.moments_.is_finite()
+    assert (model.predict(X)[[0, -1]] == [1, 0]).all()
+    whole = model.fit(X, y, sample_weight=np.full(12, 1e9))
+    assert whole.moments_.is_finite()

@@ -19,10 +19,8 @@ import numpy as np
 
 from . import categorical, gaussian_diagonal, gaussian_full, gaussian_tied, mixed, multinomial, poisson
 from .base import Model
-from .gaussian_diagonal import floored_variance, typical_variance
+from .gaussian_diagonal import RESOLUTION, floored_variance, typical_variance
 from .gaussian_spherical import GaussianSpherical
-
-RESOLUTION = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

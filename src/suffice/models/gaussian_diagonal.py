@@ -24,6 +24,7 @@ from .rows import chunks, dense, label_masses, location_of
 LOG_2PI = float(np.log(2 * np.pi))
 LEAST_SQUARE = 1e-200  # of a column: smaller ones are zero up to rounding
 MIN_VARIANCE = 1e-6  # of the pooled variance: the smallest a prior may ask for
+RESOLUTION = 1e-12  # a variance below this share of the squared mean is lost in the rounding of second moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,13 @@ def typical_variance(statistics: Moments) -> np.ndarray:
     within = (statistics.weight * variance).sum(axis=0) / weight
     square = statistics.second.sum(axis=0) / weight
     return floored_variance(within, square - (statistics.first.sum(axis=0) / weight) ** 2, square)
+
+
+def pseudo_variance(typical: np.ndarray, mean: np.ndarray, weight, amount: float) -> np.ndarray:
+    """Variance of `amount` pseudo-examples: the typical one, or what moments need to hold it beside examples of a huge weight."""
+    if amount <= 0:
+        return np.broadcast_to(typical, mean.shape)
+    return np.maximum(typical, RESOLUTION * (1.0 + weight / amount) * (mean**2 + typical))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,10 +201,8 @@ class GaussianDiagonal(Model):
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """`amount` examples at each outcome's own mean with the pooled within-outcome variance."""
         mean, _ = mean_and_variance(statistics)
-        weight = np.full_like(mean, amount)
-        return from_parameters(
-            np.zeros(self.n_outcomes), weight, mean, np.broadcast_to(typical_variance(statistics), mean.shape)
-        )
+        variance = pseudo_variance(typical_variance(statistics), mean, statistics.weight, amount)
+        return from_parameters(np.zeros(self.n_outcomes), np.full_like(mean, amount), mean, variance)
 
     def pooled(self, statistics: Moments) -> Moments:
         share = (statistics.mass / statistics.mass.sum())[:, None]

@@ -19,7 +19,7 @@ import numpy as np
 
 from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass, room_below
 from .completion import any_missing, available_cells, completed_by_em, completed_sums, drawn, imputed, log_densities
-from .gaussian_diagonal import LOG_2PI, floored_variance
+from .gaussian_diagonal import LOG_2PI, floored_variance, pseudo_variance
 from .records import Record
 from .rows import chunks, dense, label_masses, location_of
 
@@ -205,9 +205,10 @@ class GaussianFull(Model):
         n = statistics.weight.sum()
         within = np.einsum("k,kaa->a", statistics.weight, covariance) / n
         square = np.einsum("kaa->a", statistics.second) / n
-        spread = np.diag(floored_variance(within, square - (statistics.first.sum(axis=0) / n) ** 2, square))
-        weight = np.full(self.n_outcomes, float(amount))
-        return from_parameters(np.zeros(self.n_outcomes), weight, mean, np.broadcast_to(spread, covariance.shape))
+        typical = floored_variance(within, square - (statistics.first.sum(axis=0) / n) ** 2, square)
+        variance = pseudo_variance(typical, mean, statistics.weight[:, None], amount)
+        spread = variance[:, :, None] * np.eye(self.n_features)
+        return from_parameters(np.zeros(self.n_outcomes), np.full(self.n_outcomes, float(amount)), mean, spread)
 
     def pooled(self, statistics: Moments) -> Moments:
         share = statistics.mass / statistics.mass.sum()

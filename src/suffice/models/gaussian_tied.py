@@ -26,7 +26,7 @@ from .completion import (
     imputed,
     log_densities,
 )
-from .gaussian_diagonal import LOG_2PI, floored_variance
+from .gaussian_diagonal import LOG_2PI, floored_variance, pseudo_variance
 from .gaussian_full import log_determinant
 from .records import Record
 from .rows import chunks, dense, label_masses, location_of
@@ -197,9 +197,8 @@ class GaussianTied(Model):
         mean, within = mean_and_covariance(statistics)
         n = statistics.weight.sum()
         square = np.diagonal(statistics.second) / n
-        spread = np.diag(
-            floored_variance(np.diagonal(within), square - (statistics.first.sum(axis=0) / n) ** 2, square)
-        )
+        typical = floored_variance(np.diagonal(within), square - (statistics.first.sum(axis=0) / n) ** 2, square)
+        spread = np.diag(pseudo_variance(typical, np.abs(mean).max(axis=0), n, amount))
         share = statistics.weight / n
         return from_parameters(np.zeros(self.n_outcomes), amount * share, mean, spread)
 
