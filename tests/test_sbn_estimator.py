@@ -53,6 +53,14 @@ def test_any_number_of_layers_with_both_m_steps(hidden, m_step):
     assert exact(model, bars()[:200]).mean > independent_fit(bars()) + 1
 
 
+def test_nvil_with_plain_gradients_as_in_the_paper():
+    options = SMALL | {"activity": 0.1, "learning_rate": 0.02, "max_iter": 300, "step": 1.0, "m_step": "sgd"}
+    model = SigmoidBeliefNetwork(**options, learner="nvil").fit(bars())
+    assert exact(model, bars()[:200]).mean > independent_fit(bars()) + 1
+    with pytest.raises(ValueError, match='m_step="sgd" goes with learner="nvil"'):
+        SigmoidBeliefNetwork(**options).fit(bars())
+
+
 def test_batch_polya_gamma_em_with_inner_updates_and_many_samples():
     model = SigmoidBeliefNetwork(
         **SMALL | {"batch_size": None, "rate": "power"}, m_step="pg", n_samples=5, inner_updates=2

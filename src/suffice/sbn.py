@@ -38,8 +38,9 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     learner : {"mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil"}, default="mcem"
         Gibbs E-step with the shared M-step; recognition network with the same M-step; Neal's gradient; posterior
         sampling of the weights; mean field; recognition network with gradients.
-    m_step : {"kron", "pg"}, default="kron"
-        Shared-matrix step, or the paper's Polya-Gamma solve ("mcem" and "rec-mcem" only).
+    m_step : {"kron", "pg", "sgd"}, default="kron"
+        Shared-matrix step, or the paper's Polya-Gamma solve ("mcem" and "rec-mcem" only). "nvil" takes gradient steps with
+        Adam's scaling, or with "sgd" plain ones of the size `step`, as the paper's one-layer networks did.
     max_iter : int, default=30
         Passes over the data, all layers together.
     batch_size : int or None, default=1000
@@ -101,7 +102,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         "hidden": ["array-like"],
         "data": [StrOptions({"binary", "count"})],
         "learner": [StrOptions({"mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil"})],
-        "m_step": [StrOptions({"kron", "pg"})],
+        "m_step": [StrOptions({"kron", "pg", "sgd"})],
         "rate": [StrOptions({"linear", "power"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
@@ -203,6 +204,8 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             )
         if self.learner == "gibbs" and self.data == "count":
             raise ValueError('learner="gibbs" draws PG(1, psi) and so needs data="binary"; use "mcem" for counts')
+        if self.m_step == "sgd" and self.learner != "nvil":
+            raise ValueError(f'm_step="sgd" goes with learner="nvil" only, not with learner={self.learner!r}')
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(2**31 - 1)

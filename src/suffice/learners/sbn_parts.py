@@ -8,9 +8,6 @@ from suffice.learners.sbn_m_step import Gradient, Limits, PolyaGamma, SharedMatr
 from suffice.learners.sbn_mean_field import MeanField
 from suffice.learners.sbn_weight_sampling import WeightSampler
 
-LEARNERS = ("mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil")
-M_STEPS = ("kron", "pg")
-
 
 def learning_rate_of(settings, default: float) -> float:
     """The learning rate a linear schedule starts from: rates are `step` at the start, so it is divided out."""
@@ -22,6 +19,8 @@ def make_m_step(settings, n_total: int):
     limits = Limits(settings.max_weight)
     if settings.learner == "sgd":
         return Gradient(settings.penalty, n_total, limits, learning_rate_of(settings, 0.2))
+    if settings.learner == "nvil" and settings.m_step == "sgd":  # as in the paper; steps of the size `step`
+        return Gradient(settings.penalty, n_total, limits, learning_rate=1.0)
     if settings.learner == "nvil":
         return Gradient(settings.penalty, n_total, limits, learning_rate_of(settings, 3e-3), adam=True)
     if settings.learner == "gibbs":

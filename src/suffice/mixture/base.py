@@ -1,4 +1,4 @@
-"""What all mixtures share: validation, starts, learners, prediction. No mathematics."""
+"""What all mixtures share: reading rows, starts, learners, streams. No mathematics."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..classifier import without_na
 from ..engines import Engine, n_threads
@@ -27,10 +26,10 @@ from ..models.component_priors import component_prior, default_amount
 from ..models.coordinates import coordinates_of
 from ..models.forms import form_of
 from ..models.posteriors import posterior_family
-from .starts import STARTS, start_shares, weighted_means
+from .answers import Answers
+from .checks import check_loaded, check_parameters, checked_labels
+from .starts import start_shares, weighted_means
 from .warm import Last, last_fit
-
-ALGORITHMS = ("em", "accelerated", "online", "variational")
 
 PARAMETERS = """
     Parameters
@@ -86,7 +85,7 @@ def documented(cls):
     return cls
 
 
-class Mixture(DensityMixin, BaseEstimator):
+class Mixture(Answers, DensityMixin, BaseEstimator):
     """Base of the mixtures. Subclasses say how rows are read (`_reader`), which model they are of (`_model`) and what they show."""
 
     _estimator_type = "density_estimator"
@@ -316,81 +315,12 @@ class Mixture(DensityMixin, BaseEstimator):
         self._finish(model)
         return self
 
-    # -- what a fitted mixture answers --------------------------------------------------------------------------------
-
-    def predict_joint_log_proba(self, X):
-        """log p(x, component) of every row; missing cells are integrated out."""
-        check_is_fitted(self)
-        rows = self._rows(X)
-        return self._joint(rows) + np.reshape(self._base(rows), (-1, 1))
-
-    def predict_proba(self, X):
-        """Posterior probabilities of the components."""
-        check_is_fitted(self)
-        joint = self._joint(self._rows(X))
-        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-
-    def predict(self, X):
-        """The most probable component of every row."""
-        check_is_fitted(self)
-        return self._joint(self._rows(X)).argmax(axis=1)
-
-    def score_samples(self, X):
-        """log p(x) of every row (of its observed cells)."""
-        check_is_fitted(self)
-        rows = self._rows(X)
-        return logsumexp(self._joint(rows), axis=1) + self._base(rows)
-
-    def score(self, X, y=None, sample_weight=None):
-        """The mean of `score_samples`."""
-        return float(np.average(self.score_samples(X), weights=sample_weight))
-
-    def bic(self, X):
-        """Bayesian information criterion: lower is better."""
-        scores = self.score_samples(X)
-        return float(-2 * scores.sum() + self._n_parameters() * np.log(len(scores)))
-
-    def aic(self, X):
-        """Akaike information criterion: lower is better."""
-        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
-
-    def sample(self, n_samples=1, random_state=None):
-        """Draw rows and their components, in the order of the components (as scikit-learn does).
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-        labels : ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"Invalid value for 'n_samples': {n_samples!r}; it must be at least 1")
-        generator = self._generator(random_state)
-        outcomes = np.sort(generator.choice(len(self.weights_), size=n_samples, p=self.weights_))
-        X = self._stored_model.sample(self.moments_, outcomes, generator)
-        return self._reader_.unscaled(X), outcomes
-
-    def impute(self, X, return_std=False):
-        """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one).
-
-        With `return_std` also the standard deviations of the cells: 0 where they were observed.
-        """
-        check_is_fitted(self)
-        given, rows = self._cells(X)
-        if not np.isnan(rows).any():
-            return (given, np.zeros(rows.shape)) if return_std else given
-        joint = self._joint(rows)
-        shares = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        filled, std = self._stored_model.imputed(self.moments_, rows, shares)
-        filled = self._reader_.filled(given, self._reader_.unscaled(filled))
-        return (filled, self._reader_.unscaled_std(std)) if return_std else filled
-
     # -- parts --------------------------------------------------------------------------------------------------------
 
     def _training_rows(self, X, sample_weight, labels, *, reset: bool):
         X = self._validated(X, reset=reset)
         weights = checked_weights(sample_weight, X)
-        labels, self._has_labels = self._checked_labels(labels, X.shape[0])
+        labels, self._has_labels = checked_labels(labels, X.shape[0], self.n_components)
         if (weights == 0).all():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
         if (weights == 0).any():
@@ -406,23 +336,6 @@ class Mixture(DensityMixin, BaseEstimator):
             )
         return rows, weights, labels
 
-    def _checked_labels(self, labels, n: int) -> tuple[np.ndarray, bool]:
-        if labels is None:
-            return np.full(n, -1, dtype=np.int64), False
-        try:
-            values = np.asarray(labels, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"labels holds what is not the number of a component: {error}") from error
-        if values.shape != (n,):
-            raise ValueError(f"labels has shape {values.shape}; it must have one component for each of the {n} rows")
-        values = np.where(np.isnan(values), -1, values)
-        wrong = (values != np.floor(values)) | (values < -1) | (values >= self.n_components)
-        if wrong.any():
-            raise ValueError(
-                f"labels has the value {values[wrong][0]:g}; components are 0 to {self.n_components - 1}, and -1 or NaN: unknown"
-            )
-        return values.astype(np.int64), bool((values >= 0).any())
-
     def _validated(self, X, *, reset: bool):
         with naming("X"):
             found = validate_data(
@@ -436,27 +349,6 @@ class Mixture(DensityMixin, BaseEstimator):
 
     def _rows(self, X):
         return self._reader_.rows(self._validated(X, reset=False), reset=False)
-
-    def _cells(self, X):
-        given = self._validated(X, reset=False)
-        rows = self._reader_.rows(given, reset=False)
-        rows = rows.toarray() if sparse.issparse(rows) else rows
-        return given.toarray() if sparse.issparse(given) else given, rows
-
-    def _joint(self, rows) -> np.ndarray:
-        form = form_of(self._stored_model, rows)
-        nothing = np.zeros(rows.shape[0])
-        with one_blas_thread():
-            return Rows(form, nothing, nothing, engine=Engine(n_threads(self.n_jobs))).scores(
-                form.coefficients(self.moments_)
-            )
-
-    def _base(self, rows):
-        return self._stored_model.log_base_measure(rows)
-
-    def _generator(self, random_state) -> np.random.Generator:
-        seed = check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)
-        return np.random.default_rng(seed)
 
     def _reader(self):
         raise NotImplementedError
@@ -480,49 +372,10 @@ class Mixture(DensityMixin, BaseEstimator):
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
-        for name in ("n_components", "max_iter", "n_init"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{name}={value!r} is not a positive whole number")
-        if self.algorithm not in ALGORITHMS:
-            raise ValueError(f"algorithm={self.algorithm!r} is not one of {', '.join(map(repr, ALGORITHMS))}")
-        if self.init_params not in STARTS:
-            raise ValueError(f"init_params={self.init_params!r} is not one of {', '.join(map(repr, STARTS))}")
-        if not is_number(self.tol) or not self.tol >= 0:
-            raise ValueError(f"tol={self.tol!r} is not a number >= 0")
-        if self.prior != "auto" and not (is_number(self.prior) and 0 <= self.prior < np.inf):
-            raise ValueError(f"prior={self.prior!r} is neither a number of pseudo-rows >= 0 nor 'auto'")
-        concentration = self.weight_concentration_prior
-        if concentration is not None and not (is_number(concentration) and 0 < concentration < np.inf):
-            raise ValueError(f"weight_concentration_prior={concentration!r} is neither None nor a positive number")
-        size = self.batch_size
-        if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
-            raise ValueError(f"batch_size={size!r} is neither None nor a positive whole number")
-        jobs = self.n_jobs
-        if jobs is not None and (not isinstance(jobs, (int, np.integer)) or jobs == 0):
-            raise ValueError(f"n_jobs={jobs!r} is neither None nor a whole number other than 0")
+        check_parameters(self)
 
     def _check_loaded(self) -> None:
-        """After reading from a file: arrays of the model's own shapes, finite, with masses that are masses."""
-        if not hasattr(self, "moments_"):
-            return
-        model, moments, name = self._stored_model, self.moments_, type(self).__name__
-        mass = np.asarray(moments.mass, dtype=float)
-        if model.n_features != self._width() or mass.shape != (model.n_outcomes,):
-            raise ValueError(
-                f"the file's {name} does not fit together: components, columns and parameters differ in number"
-            )
-        empty = (
-            sparse.csr_matrix((0, model.n_features))
-            if model.family == "multinomial"
-            else np.zeros((0, model.n_features))
-        )
-        template = model.statistics(empty, np.zeros(0, dtype=np.int64), np.zeros(0))
-        shapes = [np.shape(array) for array in template.arrays()]
-        if type(template) is not type(moments) or [np.shape(array) for array in moments.arrays()] != shapes:
-            raise ValueError(f"the file's {name} has parameters of the wrong shape")
-        if not moments.is_finite() or (mass < 0).any() or not mass.sum() > 0:
-            raise ValueError(f"the file's {name} has parameters that are not finite or not positive")
+        check_loaded(self)
 
     def _width(self) -> int:
         return self.n_features_in_
@@ -545,7 +398,3 @@ class Mixture(DensityMixin, BaseEstimator):
         # scikit-learn's check of sparse rows asks these of anything with `predict_proba`, and then for two columns or four
         tags.classifier_tags = ClassifierTags(multi_class=self.n_components == 4)
         return tags
-
-
-def is_number(value) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

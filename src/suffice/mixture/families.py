@@ -15,7 +15,8 @@ from ..models.gaussian_spherical import GaussianSpherical
 from ..models.gaussian_tied import GaussianTied
 from ..models.multinomial import Multinomial
 from ..models.poisson import Poisson, rates
-from .base import Mixture, documented, is_number
+from .base import Mixture, documented
+from .checks import is_number
 from .readers import reader, validated_table
 
 COVARIANCES: dict[str, Any] = {
