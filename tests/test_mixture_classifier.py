@@ -9,13 +9,13 @@ import warnings
 
 import numpy as np
 import pytest
+from mixture_cases import CASES, COVARIANCES, ESTIMATORS, naive_log_joint, rows_for
 from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import check_class_weight_classifiers, parametrize_with_checks
-from test_mixture import CASES, COVARIANCES, ESTIMATORS, naive_log_joint, rows_for
 
 from suffice import load, save
 from suffice.bounds import Bound
