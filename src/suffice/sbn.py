@@ -40,7 +40,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         sampling of the weights; mean field; recognition network with gradients.
     m_step : {"kron", "pg", "sgd"}, default="kron"
         Shared-matrix step, or the paper's Polya-Gamma solve ("mcem" and "rec-mcem" only). "nvil" takes gradient steps with
-        Adam's scaling, or with "sgd" plain ones of the size `step`, as the paper's one-layer networks did.
+        Adam's scaling, or with "sgd" plain ones (20 times `step`), as the paper's one-layer networks did.
     max_iter : int, default=30
         Passes over the data, all layers together.
     batch_size : int or None, default=1000

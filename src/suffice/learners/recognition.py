@@ -132,18 +132,26 @@ def local_signals(network: Network, visible, missing, hidden, means) -> list[np.
 
 
 def sampled_statistics(network: Network, visible, missing, hidden, keep: str) -> list[LayerStatistics]:
-    """`LayerStatistics` of given samples, in NumPy: the readable twin of `sbn_expectation.layer_statistics`."""
+    """`LayerStatistics` of given samples, in NumPy: the readable twin of `sbn_expectation.layer_statistics`.
+
+    `keep`: "gradient" for nothing else, "mean" for the samples too.
+    """
     out = []
     for i, h in enumerate(hidden):
         x = with_one(h)
         below = visible if i == 0 else hidden[i - 1].astype(np.float32)
         psi = x @ np.vstack([network.weights[i], network.biases[i]]).astype(np.float32)
         u = below + np.float32(network.dispersion) if i == 0 and network.data == "count" else np.float32(1)
-        psi = np.where(np.abs(psi) < 1e-3, np.float32(1e-3), psi)  # the same sigma to 3e-4, and no division by zero
         sigma = expit(psi)
-        residual, omega, kappa = below - u * sigma, u * (sigma - np.float32(0.5)) / psi, below - u / 2
-        if i == 0 and missing is not None:
-            residual, omega, kappa = (np.where(missing, 0, a) for a in (residual, omega, kappa))
-        samples = [(h, kappa.astype(np.float32), omega)] if keep else []
-        out.append(LayerStatistics(x.T @ residual, x.T @ x, omega.sum(0, dtype=np.float64), len(h), samples))
+        is_seen = 1 if i > 0 or missing is None else ~missing
+        residual, second, omega, samples = (below - u * sigma) * is_seen, np.zeros((0, 0)), np.zeros(0), []
+        if keep != "gradient":
+            is_small = np.abs(psi) < 1e-3
+            ratio = np.where(
+                is_small, np.float32(0.25), (sigma - np.float32(0.5)) / np.where(is_small, np.float32(1), psi)
+            )
+            means = u * ratio * is_seen
+            second, omega = x.T @ x, means.sum(0, dtype=np.float64)
+            samples = [(h, ((below - u / 2) * is_seen).astype(np.float32), means)] if keep else []
+        out.append(LayerStatistics(x.T @ residual, second, omega, len(h), samples))
     return out

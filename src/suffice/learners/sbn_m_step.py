@@ -84,7 +84,10 @@ class SharedMatrix:
             state["inverse"][:] = inv(matrix, check_finite=False)
         state["steps"] += 1
         curvature = np.maximum(state["omega"], self.floor)
-        new = parameters + rate * (state["inverse"] @ (statistics.gradient / n)) / curvature
+        inverse = state["inverse"].astype(
+            statistics.gradient.dtype
+        )  # single precision is ample beside the samples' noise
+        new = parameters + rate * (inverse @ (statistics.gradient / n)) / curvature
         if self.slope:
             new = shrink(new, rate * self.slope * np.diag(state["inverse"])[:, None] / curvature)
         return self.limits.apply(parameters, new)

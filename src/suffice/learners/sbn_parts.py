@@ -8,6 +8,8 @@ from suffice.learners.sbn_m_step import Gradient, Limits, PolyaGamma, SharedMatr
 from suffice.learners.sbn_mean_field import MeanField
 from suffice.learners.sbn_weight_sampling import WeightSampler
 
+PLAIN = 20.0  # plain gradient steps in units of `step`: a unit's curvature is its activity times at most a quarter
+
 
 def learning_rate_of(settings, default: float) -> float:
     """The learning rate a linear schedule starts from: rates are `step` at the start, so it is divided out."""
@@ -19,8 +21,8 @@ def make_m_step(settings, n_total: int):
     limits = Limits(settings.max_weight)
     if settings.learner == "sgd":
         return Gradient(settings.penalty, n_total, limits, learning_rate_of(settings, 0.2))
-    if settings.learner == "nvil" and settings.m_step == "sgd":  # as in the paper; steps of the size `step`
-        return Gradient(settings.penalty, n_total, limits, learning_rate=1.0)
+    if settings.learner == "nvil" and settings.m_step == "sgd":  # as in the paper
+        return Gradient(settings.penalty, n_total, limits, learning_rate=PLAIN)
     if settings.learner == "nvil":
         return Gradient(settings.penalty, n_total, limits, learning_rate_of(settings, 3e-3), adam=True)
     if settings.learner == "gibbs":
@@ -36,7 +38,11 @@ def make_expectation(settings):
     if settings.learner == "vb":
         return MeanField(settings.n_sweeps, settings.seed, settings.n_jobs)
     if settings.learner in ("rec-mcem", "nvil"):
-        keep = "" if settings.learner == "nvil" else keep
-        return Recognition(learning_rate_of(settings, 3e-3), settings.n_samples, settings.seed, keep)
+        return Recognition(
+            learning_rate_of(settings, 3e-3),
+            settings.n_samples,
+            settings.seed,
+            "gradient" if settings.learner == "nvil" else keep,
+        )
     keep = {"gibbs": "draw", "sgd": ""}.get(settings.learner, keep)
     return GibbsExpectation(settings.n_sweeps, settings.n_samples, settings.seed, keep, settings.n_jobs)

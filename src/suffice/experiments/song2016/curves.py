@@ -20,7 +20,7 @@ def run_curves(options: Options, data_name: str, figure: str) -> Report:
     n_seeds = 1 if options.quick else options.seeds or 3
     test = common.random_rows(data.test, 100 if options.quick else 1000)
     lines: dict = {}
-    for name in ("Rec-MCEM-MAP", "NVIL"):
+    for name in ("Rec-MCEM-MAP", "NVIL", "NVIL, plain gradients"):
         lines[name] = [
             one_curve(data.train_and_valid, test, common.settings_of(name, data_name), minutes, seed)
             for seed in range(n_seeds)
