@@ -34,6 +34,8 @@ class Streaming:
     unlabelled_weight: Any
     _stored_model: Any
     _statistics: Any
+    _average: Any
+    _n_steps: int
     _validated: Any  # these three are GenerativeClassifier's
     _check_rows: Any
     _check_class_prior: Any
@@ -65,14 +67,17 @@ class Streaming:
         model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
         X = self._scaled(X, model)
         with one_blas_thread():
-            problem = Problem(model, X, codes, weights, loss, None)
-            statistics = self._seen_statistics(problem, None if first else self._statistics)
-            fit, average, n_steps = self._stream(problem, statistics, first)
-        self._statistics, self.class_count_ = statistics, statistics.mass
-        self._average, self._n_steps = average, n_steps
+            fit, self.class_count_ = self._learn_batch(Problem(model, X, codes, weights, loss, None), first)
         self.unlabelled_weight_ = self._stream_weight(loss)
         self._keep(model, fit, Choice(None, reason="partial_fit does not choose a prior"))
         return self
+
+    def _learn_batch(self, problem: Problem, first: bool) -> tuple[Fit, np.ndarray]:
+        """The model after a batch, and the weight of every class so far."""
+        statistics = self._seen_statistics(problem, None if first else self._statistics)
+        fit, self._average, self._n_steps = self._stream(problem, statistics, first)
+        self._statistics = statistics
+        return fit, statistics.mass
 
     def _stream_rows(self, X, y, classes, sample_weight, first: bool, loss) -> tuple[Any, np.ndarray, np.ndarray]:
         """Checked rows, codes of their labels (-1: none) and weights; the first batch fixes the classes."""

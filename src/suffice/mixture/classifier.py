@@ -190,7 +190,7 @@ class MixtureClassifier(GenerativeClassifier):
             fit = trained(task, choice, generator, self.max_epochs, self.tol, self._reporter(), start)
             self._measure(task, fit)
         self._statistics = (float(task.weights.sum()) / float(fit.moments.mass.sum())) * fit.moments
-        self._group_stream = None
+        self._group_stream: GroupStream | None = None
         return problem, fit, choice
 
     def _choose_setting(self, task: Task, generator) -> Choice:
@@ -250,41 +250,19 @@ class MixtureClassifier(GenerativeClassifier):
 
     # -- streams --------------------------------------------------------------------------------------------------------
 
-    @all_or_nothing
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from one batch of a stream: online EM under "nll", and stochastic steps on top of it under the other losses.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            None or NaN, or -1 if it is not one of the classes: no label.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever occur; needed in the first call, which should hold some rows of each.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
-        """
-        loss = self._check_parameters()
-        first = not hasattr(self, "_stored_model")
-        X, codes, weights = self._stream_rows(X, y, classes, sample_weight, first, loss)
-        model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
-        X = self._scaled(X, model)
+    def _learn_batch(self, problem: Problem, first: bool) -> tuple[Fit, np.ndarray]:
+        """Online EM under "nll", and stochastic steps on top of it under the other losses."""
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         engine = Engine(n_threads(self.n_jobs))
-        task = Task(model, X, codes, weights, loss, self.n_components, engine)
+        task = Task(problem.model, problem.X, problem.y, problem.weights, problem.loss, self.n_components, engine)
         stream = getattr(self, "_group_stream", None)
-        with one_blas_thread(), engine.open():
+        with engine.open():
             stream = GroupStream.begun(task, generator, self) if stream is None else stream.moved(task)
         self._group_stream = stream
-        counts = np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(self.classes_))
-        self.class_count_ = counts if first else self.class_count_ + counts
-        self.unlabelled_weight_ = self._stream_weight(loss)
+        labelled = problem.y >= 0
+        counts = np.bincount(problem.y[labelled], problem.weights[labelled], minlength=len(self.classes_))
         fit = Fit(stream.shown(), None, {}, stream.n_steps, True, "one pass over the batch")
-        self._keep(model, fit, Choice(None, reason="partial_fit does not choose a prior"))
-        return self
+        return fit, counts if first else self.class_count_ + counts
 
     # -- prediction -----------------------------------------------------------------------------------------------------
 
