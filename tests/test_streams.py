@@ -5,7 +5,16 @@ import time
 import numpy as np
 import pytest
 
-from suffice import BernoulliNB, CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, MultinomialNB, PoissonNB
+from suffice import (
+    BernoulliNB,
+    CategoricalNB,
+    GaussianDiscriminant,
+    GaussianNB,
+    MixedNB,
+    MixtureClassifier,
+    MultinomialNB,
+    PoissonNB,
+)
 from suffice.learners.stochastic import signed_weights
 from suffice.losses import Loss
 
@@ -104,3 +113,31 @@ def test_constant_classes_of_huge_weight_keep_a_variance_that_moments_can_hold(c
     assert (model.predict(X)[[0, -1]] == [1, 0]).all()
     whole = model.fit(X, y, sample_weight=np.full(12, 1e9))
     assert whole.moments_.is_finite()
+
+
+@pytest.mark.parametrize("cls", [*ESTIMATORS, MixtureClassifier])
+@pytest.mark.parametrize("loss", ["nll", "ncll"])
+@pytest.mark.parametrize("start", ["fit", "partial_fit"])
+def test_a_batch_without_weight_changes_nothing(cls, loss, start, data):
+    X, y = data
+    model = cls(loss=loss, unlabelled_weight=0.0, random_state=0)
+    model = model.fit(X, y) if start == "fit" else model.partial_fit(X, y, classes=[0, 1, 2])
+    before = model.predict_joint_log_proba(X)
+    model.partial_fit(X[:2], [-1, -1])
+    np.testing.assert_array_equal(model.predict_joint_log_proba(X), before)
+    weight, some = np.zeros(len(y)), np.where(np.arange(len(y)) < 5, -1, y)
+    weight[:5] = 1.0
+    with pytest.raises(ValueError, match="sample_weight is zero for every labelled row"):
+        cls(loss=loss, unlabelled_weight=0.0).partial_fit(X, some, classes=[0, 1, 2], sample_weight=weight)
+
+
+@pytest.mark.parametrize("loss", ["nll", "ncll"])
+def test_a_stream_of_mixtures_goes_on_from_a_fit(loss):
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 4000)
+    X = generator.normal(size=(4000, 2)) + 4.0 * np.column_stack([y, generator.integers(0, 2, 4000)])
+    model = MixtureClassifier(2, loss=loss, random_state=0).fit(X[:3000], y[:3000])
+    before = model.score_samples(X[3000:]).mean(), model.score(X[3000:], y[3000:])
+    model.partial_fit(X[:3], y[:3])  # a few rows do not make it forget
+    assert model.score_samples(X[3000:]).mean() > before[0] - 0.05
+    assert model.score(X[3000:], y[3000:]) > before[1] - 0.01

@@ -64,6 +64,8 @@ class Streaming:
         loss = self._check_parameters()
         first = not hasattr(self, "_stored_model")
         X, codes, weights = self._stream_rows(X, y, classes, sample_weight, first, loss)
+        if not weights.any():  # rows without a label that are to count nothing
+            return self
         model = self._model(X, len(self.classes_), codes, weights) if first else self._stored_model
         X = self._scaled(X, model)
         with one_blas_thread():
@@ -104,6 +106,8 @@ class Streaming:
         weights = checked_weights(sample_weight, X)
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         weights = np.where(unlabelled, self._stream_weight(loss) * weights, weights)
+        if first and not weights.any():
+            raise ValueError("sample_weight is zero for every labelled row of the first batch of the stream")
         return X, codes, weights
 
     def _given_prior(self, model, statistics, *, discriminative: bool) -> Any:

@@ -257,7 +257,12 @@ class MixtureClassifier(GenerativeClassifier):
         task = Task(problem.model, problem.X, problem.y, problem.weights, problem.loss, self.n_components, engine)
         stream = getattr(self, "_group_stream", None)
         with engine.open():
-            stream = GroupStream.begun(task, generator, self) if stream is None else stream.moved(task)
+            if stream is not None:
+                stream = stream.moved(task)
+            elif first:
+                stream = GroupStream.begun(task, generator, self)
+            else:
+                stream = GroupStream.after_fit(task, self._statistics, self)
         self._group_stream = stream
         labelled = problem.y >= 0
         counts = np.bincount(problem.y[labelled], problem.weights[labelled], minlength=len(self.classes_))

@@ -66,6 +66,16 @@ class GroupStream:
         made = cls(em, task.loss.name, step_size_of(options.step_size), bool(options.average), model=task.model)
         return made._stepped(task)
 
+    @classmethod
+    def after_fit(cls, task: Task, statistics, options) -> GroupStream:
+        """From the statistics that a fit ended with."""
+        model, seen = task.model, float(statistics.mass.sum())
+        prior = component_prior(model, statistics, task.amount, 1.0 / model.n_outcomes)
+        mean = (1.0 / seen) * statistics
+        em = Stream(prior, mean, mean, seen, seen / BATCH)
+        made = cls(em, task.loss.name, step_size_of(options.step_size), bool(options.average), model=model)
+        return replace(made, moments=model.moments_of(model.natural_of(mean))).moved(task)
+
     def moved(self, task: Task) -> GroupStream:
         problem = MixtureProblem(task.rows(), self.em.prior, reseeds=False)
         return replace(self, em=stream(problem, self.em, BATCH))._stepped(task)
