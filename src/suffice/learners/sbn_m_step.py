@@ -64,10 +64,11 @@ class SharedMatrix:
     keeps_samples = False
 
     def __init__(
-        self, penalty: float, n_total: int, limits: Limits, refresh: int = 5, memory: float = 0.02, floor: float = 0.02
-    ):
+        self, penalty: float, n_total: int, limits: Limits, refresh: int = 5, memory: float = 0.02, floor: float = 0.02,
+        precision: type = np.float64,
+    ):  # fmt: skip
         self.slope, self.limits = np.sqrt(penalty) / n_total, limits
-        self.refresh, self.memory, self.floor = refresh, memory, floor
+        self.refresh, self.memory, self.floor, self.precision = refresh, memory, floor, precision
 
     def initial(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
         size = len(parameters)
@@ -84,9 +85,7 @@ class SharedMatrix:
             state["inverse"][:] = inv(matrix, check_finite=False)
         state["steps"] += 1
         curvature = np.maximum(state["omega"], self.floor)
-        inverse = state["inverse"].astype(
-            statistics.gradient.dtype
-        )  # single precision is ample beside the samples' noise
+        inverse = state["inverse"].astype(self.precision, copy=False)
         new = parameters + rate * (inverse @ (statistics.gradient / n)) / curvature
         if self.slope:
             new = shrink(new, rate * self.slope * np.diag(state["inverse"])[:, None] / curvature)

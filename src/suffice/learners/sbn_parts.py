@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from suffice.learners.recognition import Recognition
 from suffice.learners.sbn_expectation import GibbsExpectation
 from suffice.learners.sbn_m_step import Gradient, Limits, PolyaGamma, SharedMatrix
@@ -30,7 +32,12 @@ def make_m_step(settings, n_total: int):
     if settings.m_step == "pg" and settings.learner != "vb":
         return PolyaGamma(settings.penalty, n_total, limits)
     floor = 0.02 * (settings.dispersion if settings.data == "count" else 1.0)
-    return SharedMatrix(settings.penalty, n_total, limits, floor=floor)
+    is_small = (
+        settings.learner == "rec-mcem"
+    )  # its batches are: the step's time counts, and noise is far above rounding
+    return SharedMatrix(
+        settings.penalty, n_total, limits, floor=floor, precision=np.float32 if is_small else np.float64
+    )
 
 
 def make_expectation(settings):

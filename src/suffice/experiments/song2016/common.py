@@ -32,10 +32,13 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 RECOGNITION_RATES = {"OCR": 3e-2, "MNIST": 1e-2}  # best of .003 to .03 on validation images, for both learners
+PLAIN_STEPS = {"OCR": 0.2, "MNIST": 0.05}  # of plain gradients: best of .05 to .5 on validation images
 
 
 def settings_of(method: str, data_name: str) -> dict[str, Any]:
     settings = METHODS[method]
+    if settings.get("m_step") == "sgd":
+        settings = settings | {"step": PLAIN_STEPS[data_name]}
     has_recognition = settings["learner"] in ("nvil", "rec-mcem")
     return settings | {"learning_rate": RECOGNITION_RATES[data_name]} if has_recognition else settings
 
