@@ -32,12 +32,9 @@ def make_m_step(settings, n_total: int):
     if settings.m_step == "pg" and settings.learner != "vb":
         return PolyaGamma(settings.penalty, n_total, limits)
     floor = 0.02 * (settings.dispersion if settings.data == "count" else 1.0)
-    is_small = (
-        settings.learner == "rec-mcem"
-    )  # its batches are: the step's time counts, and noise is far above rounding
-    return SharedMatrix(
-        settings.penalty, n_total, limits, floor=floor, precision=np.float32 if is_small else np.float64
-    )
+    # small batches of a recognition network: the time of a step counts, and its noise is far above rounding
+    precision = np.float32 if settings.learner == "rec-mcem" else np.float64
+    return SharedMatrix(settings.penalty, n_total, limits, floor=floor, precision=precision)
 
 
 def make_expectation(settings):
@@ -45,11 +42,7 @@ def make_expectation(settings):
     if settings.learner == "vb":
         return MeanField(settings.n_sweeps, settings.seed, settings.n_jobs)
     if settings.learner in ("rec-mcem", "nvil"):
-        return Recognition(
-            learning_rate_of(settings, 3e-3),
-            settings.n_samples,
-            settings.seed,
-            "gradient" if settings.learner == "nvil" else keep,
-        )
+        wanted = "gradient" if settings.learner == "nvil" else keep
+        return Recognition(learning_rate_of(settings, 3e-3), settings.n_samples, settings.seed, wanted)
     keep = {"gibbs": "draw", "sgd": ""}.get(settings.learner, keep)
     return GibbsExpectation(settings.n_sweeps, settings.n_samples, settings.seed, keep, settings.n_jobs)
