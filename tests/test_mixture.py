@@ -292,6 +292,14 @@ def test_a_stream_comes_near_batch_em(name):
     assert online.score(X[5000:]) > batch.score(X[5000:]) - 0.05
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "multinomial"])
+def test_mini_batches_with_and_without_missing_cells(name):
+    X = rows_for(name, n=40)[0].copy()
+    X[3, 0] = X[17, 1] = np.nan  # in two of the batches only
+    model = clone(ESTIMATORS[name]).set_params(algorithm="online", batch_size=2, max_iter=2).fit(X)
+    assert np.isfinite(model.score_samples(X)).all()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_files_keep_everything_and_a_stream_goes_on(name):
     X, _ = rows_for(name)

@@ -62,9 +62,7 @@ def begun(problem: MixtureProblem, start, size: int, generator, max_iter: int, t
 
 def part_of(rows: Rows, part) -> Rows:
     """Some of the rows, as rows of their own."""
-    form = rows.form
-    sub = type(form)(form.model, form.X[part], form.is_complete)
-    return Rows(sub, rows.weights[part], rows.labels[part], rows.width, rows.engine)
+    return Rows(rows.form.some(part), rows.weights[part], rows.labels[part], rows.width, rows.engine)
 
 
 def stream(problem: MixtureProblem, state: Stream, size: int, first: int = 0) -> Stream:

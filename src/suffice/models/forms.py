@@ -51,6 +51,10 @@ class Form:
         self.is_complete = not any_missing(X) if is_complete is None else is_complete
         self._prepare()
 
+    def some(self, rows) -> Form:
+        """Of some of the rows, with the same columns of phi even where none of these has a missing cell."""
+        return type(self)(self.model, self.X[rows], self.is_complete)
+
     @property
     def chunk(self) -> int:
         """Rows at a time; depends on the shape of the problem only."""
@@ -431,6 +435,11 @@ class MixedForm(Form):
             )
         ]
         self.size = sum(part.size for part in self.parts)
+
+    def some(self, rows) -> MixedForm:
+        made = MixedForm(self.model, self.X[rows], self.is_complete)
+        made.parts, made.size = [part.some(rows) for part in self.parts], self.size
+        return made
 
     @property
     def chunk(self) -> int:
