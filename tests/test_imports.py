@@ -22,6 +22,7 @@ FLOORS = [
     {"learners"},
     {"evaluation", "datasets"},
     {"priors"},
+    {"calibration"},
     {"selection"},
     {"guards"},
     {"labels", "unlabelled"},
@@ -86,7 +87,7 @@ def test_heavy_packages_stay_in_their_rooms(path):
         assert "numba" not in packages
     if room not in ("figures", "experiments"):
         assert "matplotlib" not in packages
-    if room in ("kernels", "models", "learners", "losses", "step_sizes", "priors", "selection"):
+    if room in ("kernels", "models", "learners", "losses", "step_sizes", "priors", "calibration", "selection"):
         assert "sklearn" not in packages
 
 

@@ -349,7 +349,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         self._stored_model, self.moments_ = model, moments
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
         self.stopped_, self.choice_ = fit.stopped, choice
-        self.temperature_, self.background_ = choice.temperature, choice.background
+        self.temperature_, self.rivalry_, self.background_ = choice.temperature, choice.rivalry, choice.background
         self._multipliers = fit.multipliers if self.warm_start else None
         with np.errstate(divide="ignore", invalid="ignore"):
             self.natural_ = model.natural_of(moments)

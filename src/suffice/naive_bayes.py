@@ -69,9 +69,9 @@ ATTRIBUTES = """
     history_ : dict of lists
         Per pass: objective, the three losses, accuracy, duality gap, shortened steps, seconds.
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why training stopped.
-    temperature_, background_ : float
-        Factor on the scores and share of the class frequencies in `predict_proba` (1 and 0 unless held-out rows asked for
-        more).
+    temperature_, rivalry_, background_ : float
+        How `predict_proba` is calibrated: factor on the scores, how much sharper the rivals of the best class are told apart, and share
+        of the class frequencies (1, 1 and 0 unless held-out rows asked for more).
     unlabelled_weight_ : float
         What rows without a label counted.
     choice_ : the prior that was chosen, or why maximum likelihood was kept.

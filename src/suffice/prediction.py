@@ -10,14 +10,14 @@ from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .selection import shares
+from .calibration import log_probabilities, shares
 
 
-def log_posterior(scores: np.ndarray, class_count: np.ndarray) -> np.ndarray:
+def log_posterior(scores: np.ndarray, class_count: np.ndarray, rivalry: float = 1.0) -> np.ndarray:
     """Scores normalised; of a row that is impossible under every class all that is known is how frequent the classes are."""
     impossible = np.asarray(np.isneginf(scores).all(axis=1))
-    scores = np.where(impossible[:, None], np.log(shares(class_count)), scores)
-    return scores - logsumexp(scores, axis=1, keepdims=True)
+    logs = log_probabilities(np.where(impossible[:, None], 0.0, scores), rivalry)
+    return np.where(impossible[:, None], np.log(shares(class_count)), logs)
 
 
 class Prediction:
@@ -27,6 +27,7 @@ class Prediction:
     moments_: Any
     temperature_: float
     background_: float
+    rivalry_: float = 1.0
     class_count_: np.ndarray
     random_state: Any
     _stored_model: Any
@@ -44,11 +45,11 @@ class Prediction:
         return self._stored_model.scores(self.moments_, X)
 
     def predict_log_proba(self, X):
-        """log p(y | x). Scores are first multiplied by `temperature_` where the loss does not calibrate itself, and the share
-        `background_` of the class frequencies is mixed in where held-out rows were met with confident errors."""
+        """log p(y | x). Scores are first multiplied by `temperature_` where the loss does not calibrate itself, rivals of the best
+        class are told apart `rivalry_` times as sharply, and the share `background_` of the class frequencies is mixed in where
+        held-out rows were met with confident errors."""
         joint = self.predict_joint_log_proba(X)
-        scores = self.temperature_ * joint
-        logs = log_posterior(scores, self.class_count_)
+        logs = log_posterior(self.temperature_ * joint, self.class_count_, self.rivalry_)
         if self.background_:
             logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))
         return logs

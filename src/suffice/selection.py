@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
+from .calibration import best_background, best_rivalry, best_temperature, clipped_losses, shares
 from .engines import Engine
 from .learners.driver import Problem, run
 from .learners.incremental import Incremental
@@ -24,7 +24,6 @@ from .priors import ENOUGH, Setting, interior, search
 
 # standard errors by which training must beat maximum likelihood; more for few rows: the best of several settings always looks good
 EVIDENCE = 2.0
-CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
 # scores of words under the hinge grow with the number of documents: the best temperature falls as its power -SHARPER
 # (fitted on half and on all of four fifths of the training documents of four sets, judged on the rest: 0.05 to 0.25)
 SHARPER = 0.14
@@ -38,6 +37,7 @@ class Choice:
     score: float = np.inf
     reason: str = ""
     background: float = 0.0  # share of the class frequencies that calibrates held-out probabilities
+    rivalry: float = 1.0  # how much sharper the rivals of the best class are told apart
     multipliers: np.ndarray | None = None  # of the rows in the folds at the chosen setting: a warm start for all rows
 
 
@@ -118,10 +118,12 @@ class Selection:
             f"held-out log-loss {score:.4f}" if not self.shares_rows else f"held-out log-loss plus errors {score:.4f}"
         )
         background, temperature = best_background(scores, y, weights, temperature, shares(counts), free=self.calibrate)
+        rivalry = 1.0
         if self.shares_rows and problem.loss.name == "hinge":
+            temperature, rivalry, background = best_rivalry(scores, y, weights, temperature, background, shares(counts))
             trained = float(np.mean([np.count_nonzero(fold.problem.weights) for fold in self._folds]))
             temperature *= max(trained / len(labelled), 0.5) ** SHARPER
-        return Choice(setting, temperature, score, reason, background, self._warm.get("multipliers"))
+        return Choice(setting, temperature, score, reason, background, rivalry, self._warm.get("multipliers"))
 
     def _kept(self, reason: str, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Choice:
         """Maximum likelihood, its probabilities calibrated where that lowers the held-out log-loss: it is too sure of itself."""
@@ -237,52 +239,3 @@ class Fold:
     generator: np.random.Generator  # its own, so that the order in which folds are fitted does not matter
     multipliers: np.ndarray | None = None
     collected: Any = None  # the statistics weighted by the multipliers
-
-
-def clipped_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """-log((1 - CLIP) p + CLIP / K) of the label."""
-    posterior = np.exp(scores[np.arange(len(y)), y] - logsumexp(scores, axis=1))
-    return -np.log((1 - CLIP) * posterior + CLIP / scores.shape[1])
-
-
-def best_temperature(
-    scores, y, weights, background: float = CLIP, frequency: np.ndarray | None = None, *, precision: float = 1e-3
-) -> float:
-    """The factor on the scores with the lowest log-loss (`background` of it uniform, or as frequent as given)."""
-    from .kernels.measure import tempered_loss
-
-    frequency = shares(np.zeros(scores.shape[1])) if frequency is None else frequency
-
-    def loss(log_factor: float) -> float:
-        return tempered_loss(scores, y, weights, np.exp(log_factor), background, frequency)
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-2.5, 3.0), method="bounded", options={"xatol": precision}).x))
-
-
-def shares(class_counts: np.ndarray) -> np.ndarray:
-    """Class frequencies, none of them zero: what is known of a document whose words say nothing."""
-    return (class_counts + 1.0) / (class_counts + 1.0).sum()
-
-
-def best_background(scores, y, weights, temperature: float, frequency, *, free: bool) -> tuple[float, float]:
-    """The share of the class frequencies mixed into p(y | x), and the temperature if it is `free`, with the lowest log-loss together.
-
-    A label that nothing in the row speaks for (a mistake, a document in another language, a number far outside the rest) costs a
-    confident classifier without bound; the share says how often that happens. It is zero where it gains too little to count.
-    """
-    from .kernels.measure import tempered_loss
-
-    background = 0.0
-    for _ in range(2 if free else 1):
-        factor = temperature
-
-        def loss(log_share: float, factor: float = factor) -> float:
-            return tempered_loss(scores, y, weights, factor, np.exp(log_share), frequency)
-
-        found = minimize_scalar(loss, bounds=(-12.0, -1.0), method="bounded", options={"xatol": 1e-2})
-        background = float(np.exp(found.x))
-        if not free and found.fun >= tempered_loss(scores, y, weights, factor, 0.0, frequency) * (1 - ENOUGH):
-            return 0.0, temperature
-        if free:
-            temperature = best_temperature(scores, y, weights, background, frequency)
-    return background, temperature

@@ -72,19 +72,27 @@ def measure_rows(scores, y, weights, multipliers, loss, margin, softness):
 
 
 @compiled
-def tempered_loss(scores, y, weights, factor, background, frequency):
-    """sum_i weight_i log-loss_i of the scores times `factor`, with the share `background` of the frequencies mixed in."""
+def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
+    """sum_i weight_i log-loss_i of probabilities as `calibration` makes them of the scores (`factor` is the temperature)."""
     n, K = scores.shape
     total = 0.0
     for i in range(n):
-        top = scores[i, 0]
+        best = 0
         for k in range(1, K):
-            top = max(top, scores[i, k])
+            if scores[i, k] > scores[i, best]:
+                best = k
+        second = -np.inf
+        for k in range(K):
+            if k != best:
+                second = max(second, scores[i, k])
         norm = 0.0
         for k in range(K):
-            shifted = factor * (scores[i, k] - top)
-            if shifted > -40.0:
+            shifted = rivalry * factor * (scores[i, k] - second)
+            if k != best and shifted > -40.0:
                 norm += math.exp(shifted)
-        share = math.exp(factor * (scores[i, y[i]] - top)) / norm
+        odds = math.exp(factor * (second - scores[i, best])) * norm ** (1.0 / rivalry)
+        share = 1.0 / (1.0 + odds)
+        if y[i] != best:
+            share *= odds * math.exp(rivalry * factor * (scores[i, y[i]] - second)) / norm
         total -= weights[i] * math.log((1.0 - background) * share + background * frequency[y[i]])
     return total
