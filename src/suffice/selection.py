@@ -157,7 +157,7 @@ class Selection:
 
     def _make_folds(self, labelled: np.ndarray) -> tuple[list[Fold], list[Callable[[], Fold]]]:
         """Five parts dealt out class by class; a few of them held out in turn in the search, fewer for more rows, and functions that
-        make the others (tables only)."""
+        make the others, which only the verdict and the calibration see."""
         problem = self.problem
         shuffled = self.generator.permutation(labelled)[: 2 * MAX_ROWS if self.shares_rows else MAX_ROWS]
         dealt = shuffled[np.argsort(problem.y[shuffled], kind="stable")]
@@ -182,9 +182,8 @@ class Selection:
             held_out = np.sort(dealt[part == held])
             return Fold(sub, statistics, start, held_out, self._plain_scores(train, held_out), generators[held])
 
-        others: list[Callable[[], Fold]] = (
-            [] if self.shares_rows else [partial(fold, held) for held in range(n_folds, 5)]
-        )
+        n_judges = 2 if self.shares_rows else 5  # one run of documents says too little of the next ones
+        others: list[Callable[[], Fold]] = [partial(fold, held) for held in range(n_folds, n_judges)]
         return [fold(held) for held in range(n_folds)], others
 
     def _parts(self, dealt: np.ndarray) -> np.ndarray:
