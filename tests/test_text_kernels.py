@@ -1,10 +1,12 @@
 """Every fast kernel of words agrees with its readable twin, or reaches the same objective."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice import priors
+from suffice import MultinomialNB, priors
 from suffice.kernels import words, words_binary
 from suffice.kernels.fast_log import fast_log
 from suffice.kernels.paper import words_pass
@@ -158,3 +160,18 @@ def test_resting_rows_do_not_change_the_optimum():
     resting = run(Incremental(1e-6), task, task.prior, np.random.default_rng(0), max_epochs=400, tol=0.0)
     assert resting.converged
     assert resting.measure.gap <= 1e-3 * len(task.y)
+
+
+@pytest.mark.parametrize(("options", "most"), [({"prior": 100.0}, 0.85), ({}, 1.0)])
+def test_a_fit_keeps_one_copy_of_the_values_and_none_of_the_places(options, most):
+    """Scaled values are two thirds of X; the rest of the peak is the model, multipliers and sums over rows."""
+    generator = np.random.default_rng(0)
+    X = sparse.random(10_000, 500, 0.2, "csr", random_state=0, data_rvs=lambda size: generator.integers(1, 4, size))
+    X, y = X.astype(np.float64), generator.integers(2, size=10_000)
+    machine = MultinomialNB(loss="hinge", random_state=0, max_epochs=2, **options)
+    machine.fit(X[:1500], y[:1500])  # compiles
+    tracemalloc.start()
+    machine.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < most * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)

@@ -11,13 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import row_norms
 
 from .classifier import GenerativeClassifier
 from .models.categorical import Bernoulli, Categorical
 from .models.completion import any_missing
 from .models.gaussian_diagonal import GaussianDiagonal, mean_and_variance
-from .models.multinomial import Multinomial
+from .models.multinomial import Multinomial, row_sizes
 from .models.poisson import Poisson, rates
 
 __all__ = ["BernoulliNB", "CategoricalNB", "GaussianNB", "MultinomialNB", "PoissonNB"]
@@ -213,9 +212,11 @@ class MultinomialNB(CountClassifier):
     def _scaled(self, X, model):
         if self.row_norm_ is None:
             return X if self.unit_ == 1.0 else X * (1.0 / self.unit_)
-        norms = row_norms(X)
+        from .kernels.rows import scaled_rows
+
+        norms = np.sqrt(row_sizes(X)[1])
         factors = np.where(norms > 0, self.row_norm_ / np.where(norms > 0, norms, 1.0), 0.0)
-        return sparse.csr_matrix((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
+        return sparse.csr_matrix((scaled_rows(X.indptr, X.data, factors), X.indices, X.indptr), X.shape)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -227,8 +228,8 @@ class MultinomialNB(CountClassifier):
         """Rows as they are, in units of the smallest count (1 for counts), so that the units of X do not matter."""
         if self.row_norm != "auto":
             return super()._plain(problem)
-        unit = problem.X.data[problem.X.data > 0].min(initial=np.inf)
-        unit = float(unit) if np.isfinite(unit) else 1.0
+        unit = row_sizes(problem.X)[2]
+        unit = unit if np.isfinite(unit) else 1.0
         if keep:
             self.row_norm_, self.unit_ = None, unit
         X = problem.X
@@ -247,9 +248,9 @@ class MultinomialNB(CountClassifier):
         model = Multinomial.for_data(X, n_outcomes, weights)
         if self.row_norm_ is None:
             return model
-        norms = row_norms(X)  # what for_data would find in the scaled rows, without making them
-        seen = norms > 0
-        lengths = np.asarray(X.sum(axis=1)).ravel()[seen] / norms[seen]
+        lengths, squares, _ = row_sizes(X)  # what for_data would find in the scaled rows, without making them
+        seen = squares > 0
+        lengths = lengths[seen] / np.sqrt(squares[seen])
         return replace(
             model,
             length=max(self.row_norm_ * float(weights[seen] @ lengths) / float(weights.sum()), 1e-300),

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from .models.base import Model
+from .models.multinomial import row_sizes
 
 ENOUGH = 1e-3  # relative differences of held-out log-loss below this do not count
 FLAT_OUTCOMES = 10.0  # pseudo-counts of every outcome in the prior of words
@@ -64,7 +65,7 @@ def leanings(statistics) -> np.ndarray:
 
 
 def mean_squared_row(X, weights: np.ndarray) -> float:
-    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X**2).sum(axis=1)
+    squares = row_sizes(X)[1] if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
     return max(float(weights @ squares) / float(weights.sum()), 1e-12)
 
 

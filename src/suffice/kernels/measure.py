@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from .compile import compiled
+from .fast_exp import exponentials
 from .incremental import HINGE, NCLL, NLL
 
 FIELDS = ("loss", "labelled", "nll", "ncll", "hinge", "correct", "gap")
@@ -18,6 +19,7 @@ def measure_rows(scores, y, weights, multipliers, loss, margin, softness):
     """
     n, K = scores.shape
     sums = np.zeros(7)
+    shifted, scratch = np.empty(K), np.empty(K)
     for i in range(n):
         weight = weights[i]
         if weight == 0.0:
@@ -26,10 +28,10 @@ def measure_rows(scores, y, weights, multipliers, loss, margin, softness):
         for k in range(1, K):
             if scores[i, k] > scores[i, top]:
                 top = k
-        norm = 0.0
         for k in range(K):
-            norm += math.exp(scores[i, k] - scores[i, top])
-        norm = scores[i, top] + math.log(norm)
+            shifted[k] = scores[i, k] - scores[i, top]
+        exponentials(shifted, scratch)
+        norm = scores[i, top] + math.log(shifted.sum())
         label = y[i]
         if label < 0:
             sums[0] -= weight * norm

@@ -30,6 +30,32 @@ def pairs_row(X, i):
     return indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
 
 
+@compiled
+def row_sums(indptr, data, sums, squares):
+    """Sum and sum of squares of every sparse row; returns the smallest positive value (infinity where there is none)."""
+    least = np.inf
+    for i in range(len(indptr) - 1):
+        total, square = 0.0, 0.0
+        for position in range(indptr[i], indptr[i + 1]):
+            value = data[position]
+            total += value
+            square += value * value
+            if 0.0 < value < least:
+                least = value
+        sums[i], squares[i] = total, square
+    return least
+
+
+@compiled
+def scaled_rows(indptr, data, factors):
+    """The values of sparse rows, each row times its factor."""
+    result = np.empty(len(data))
+    for i in range(len(indptr) - 1):
+        for position in range(indptr[i], indptr[i + 1]):
+            result[position] = factors[i] * data[position]
+    return result
+
+
 ROWS = {"dense": dense_row, "scatter": scatter_row, "pairs": pairs_row}
 
 

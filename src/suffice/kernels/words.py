@@ -340,6 +340,26 @@ def keeps_share(count, prior, share):
 
 
 @compiled
+def all_positive(count):
+    """Whether every count is finite and above zero."""
+    for i in range(count.shape[0]):
+        for k in range(count.shape[1]):
+            if not 0.0 < count[i, k] < np.inf:
+                return False
+    return True
+
+
+@compiled
+def weighed_logs(count, log_count, log_weight):
+    """sum_wk count_wk log q_kw."""
+    total = 0.0
+    for i in range(count.shape[0]):
+        for k in range(count.shape[1]):
+            total += count[i, k] * (log_count[i, k] - log_weight[k])
+    return total
+
+
+@compiled
 def longest(indptr):
     """The number of non-zeros of the longest row."""
     most = 1

@@ -25,6 +25,14 @@ from .rows import label_masses
 FEW_ROWS = 1000  # below this the general loop with its exact search is fast enough
 
 
+def row_sizes(X) -> tuple[np.ndarray, np.ndarray, float]:
+    """Length and squared Euclidean norm of every row, and the smallest positive count (infinity where there is none)."""
+    from ..kernels.rows import row_sums
+
+    lengths, squares = np.empty(X.shape[0]), np.empty(X.shape[0])
+    return lengths, squares, float(row_sums(X.indptr, X.data, lengths, squares))
+
+
 @dataclass(frozen=True, eq=False)
 class Moments(Record):
     mass: np.ndarray
@@ -54,14 +62,13 @@ class Multinomial(Model):
     def for_data(cls, X, n_outcomes: int, weights: np.ndarray | None = None) -> Multinomial:
         weights = np.ones(X.shape[0]) if weights is None else weights
         total = max(float(weights.sum()), 1e-300)
-        per_row = np.repeat(weights, np.diff(X.indptr))
-        positive = X.data[X.data > 0]
+        lengths, squares, least = row_sizes(X)
         return cls(
             n_outcomes,
             X.shape[1],
-            length=max(float(per_row @ X.data) / total, 1e-300),
-            unit=float(positive.min()) if len(positive) else 1.0,
-            squared_row=max(float(per_row @ X.data**2) / total, 1e-300),
+            length=max(float(weights @ lengths) / total, 1e-300),
+            unit=least if least < np.inf else 1.0,
+            squared_row=max(float(weights @ squares) / total, 1e-300),
         )
 
     @property
@@ -113,9 +120,9 @@ class Multinomial(Model):
         return gammaln(np.asarray(X.sum(axis=1)).ravel() + 1) - np.asarray(terms.sum(axis=1)).ravel()
 
     def in_domain(self, moments: Moments) -> bool:
-        least = float(moments.count.min(initial=np.inf))  # NaN if any is
-        finite = bool(np.isfinite(moments.mass).all()) and float(moments.count.max(initial=0.0)) < np.inf
-        return finite and least > 0 and bool((moments.mass > 0).all())
+        from ..kernels.words import all_positive
+
+        return bool(np.isfinite(moments.mass).all() and (moments.mass > 0).all()) and all_positive(moments.count)
 
     def filled(self, moments: Moments, mass, weight) -> Moments:
         return Moments(mass, weight * (moments.count / moments.weight))
@@ -162,8 +169,10 @@ class Multinomial(Model):
         return Moments(state[0].copy(), state[2].copy())
 
     def log_likelihood_of_state(self, statistics: Moments, state: tuple) -> float:
+        from ..kernels.words import weighed_logs
+
         total, log_count, log_weight, log_mass = state[1], state[4], state[5], state[6]
-        words = float(np.vdot(statistics.count, log_count)) - float(statistics.weight @ log_weight)
+        words = weighed_logs(statistics.count, log_count, log_weight)
         return words + float(statistics.mass @ log_mass) - float(statistics.mass.sum() * np.log(total[0]))
 
     def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
