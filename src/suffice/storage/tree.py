@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
@@ -210,6 +210,8 @@ class Decoder:
         cls = class_named(tree["class"])
         values = {name: self.decode(value, depth) for name, value in tree["fields"].items()}
         names = [field.name for field in fields(cls)] if is_dataclass(cls) else list(getattr(cls, "_fields", ()))
+        if is_dataclass(cls):  # fields that came after the file was written
+            values = {field.name: field.default for field in fields(cls) if field.default is not MISSING} | values
         if set(values) != set(names):
             raise ArchiveError(f"{tree['class']} has the fields {names}, the file {sorted(values)}: another version?")
         if not is_dataclass(cls):
