@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -292,7 +293,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
             return Choice(None, reason=f"prior={self.prior!r} was given")
         words = not problem.model.table_prior
         selection = Selection(
-            problem, self._plain(plain, keep=False), prior_of, learner, generator,
+            problem, self._plain_scores(plain), prior_of, learner, generator,
             calibrate=words or problem.loss.name == "hinge", engine=Engine(n_threads(self.n_jobs)),
         )  # fmt: skip
         if words:
@@ -392,6 +393,16 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
     def _plain(self, problem: Problem, *, keep: bool = True) -> Problem:
         """The problem that maximum likelihood solves where training does not help; with `keep` the estimator turns to it."""
         return replace(problem, X=self._scaled(problem.X, problem.model))
+
+    def _plain_scores(self, problem: Problem) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """A function of weights and places of rows: their scores under maximum likelihood of the weighted rows."""
+        plain = self._plain(problem, keep=False)
+
+        def scores(weights: np.ndarray, which: np.ndarray) -> np.ndarray:
+            statistics = plain.model.statistics(plain.X, plain.y, weights)
+            return plain.model.scores(priors.interior(plain.model, statistics), plain.X, which=which)
+
+        return scores
 
     def _expose(self, model, moments) -> None:
         raise NotImplementedError

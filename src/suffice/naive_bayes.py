@@ -13,11 +13,13 @@ import numpy as np
 from scipy import sparse
 
 from .classifier import GenerativeClassifier
+from .models.base import log_masses
 from .models.categorical import Bernoulli, Categorical
 from .models.completion import any_missing
 from .models.gaussian_diagonal import GaussianDiagonal, mean_and_variance
 from .models.multinomial import Multinomial, row_sizes
 from .models.poisson import Poisson, rates
+from .priors import interior
 
 __all__ = ["BernoulliNB", "CategoricalNB", "GaussianNB", "MultinomialNB", "PoissonNB"]
 
@@ -236,6 +238,19 @@ class MultinomialNB(CountClassifier):
         if unit != 1.0:
             X = sparse.csr_matrix((X.data * (1.0 / unit), X.indices, X.indptr), X.shape)
         return replace(problem, X=X, model=Multinomial.for_data(X, problem.model.n_outcomes, problem.weights))
+
+    def _plain_scores(self, problem):
+        """As of rows in units of the smallest count, without making them: words speak 1 / unit times as loud."""
+        if self.row_norm != "auto":
+            return super()._plain_scores(problem)
+        X, model = problem.X, Multinomial.for_data(problem.X, problem.model.n_outcomes, problem.weights)
+
+        def scores(weights, which):
+            moments = interior(model, model.statistics(X, problem.y, weights))
+            logs = log_masses(moments)
+            return logs + (model.scores(moments, X, which=which) - logs) / model.unit
+
+        return scores
 
     def _row_norm(self) -> float | None:
         if self.row_norm == "auto":

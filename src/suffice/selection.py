@@ -49,7 +49,7 @@ class Selection:
     """
 
     problem: Problem
-    reference: Problem  # the plain model to beat: the same rows, perhaps in other units
+    plain_scores: Callable[[np.ndarray, np.ndarray], np.ndarray]  # (weights, which): scores of the plain model to beat
     prior_of: Callable[[Any, Any, Setting], Any]
     learner: Any
     generator: np.random.Generator
@@ -171,16 +171,16 @@ class Selection:
 
         def fold(held: int) -> Fold:
             train = np.sort(np.concatenate([dealt[part != held], unlabelled]))
+            trained = np.zeros_like(problem.weights)
+            trained[train] = problem.weights[train]
             if self.shares_rows:
-                weights = np.zeros_like(problem.weights)
-                weights[train] = problem.weights[train]
-                sub = replace(problem, weights=weights)
+                sub = replace(problem, weights=trained)
             else:
                 sub = replace(problem, X=problem.X[train], y=problem.y[train], weights=problem.weights[train])
             statistics = problem.model.statistics(sub.X, sub.y, sub.weights)
             start = interior(problem.model, statistics)
             held_out = np.sort(dealt[part == held])
-            return Fold(sub, statistics, start, held_out, self._plain_scores(train, held_out), generators[held])
+            return Fold(sub, statistics, start, held_out, self.plain_scores(trained, held_out), generators[held])
 
         n_judges = 2 if self.shares_rows else 5  # one run of documents says too little of the next ones
         others: list[Callable[[], Fold]] = [partial(fold, held) for held in range(n_folds, n_judges)]
@@ -199,13 +199,6 @@ class Selection:
         small = last - first < 5
         part[small] = self.generator.integers(5, size=int(small.sum()))
         return self.generator.permutation(5)[part]
-
-    def _plain_scores(self, train: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-        model, X = self.reference.model, self.reference.X
-        weights = np.zeros_like(self.problem.weights)
-        weights[train] = self.problem.weights[train]
-        statistics = model.statistics(X, self.problem.y, weights)
-        return model.scores(interior(model, statistics), X, which=held_out)
 
     def _held_out_scores(self, folds: list[Fold], setting: Setting) -> np.ndarray:
         """Scores of the rows held out, fold after fold; the folds are fitted side by side where the engine has threads."""
