@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +11,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import load, save
-from suffice.engines import Helpers
+from suffice.engines import in_company
+from suffice.kernels import atomic
 from suffice.topic import LatentDirichletAllocation, LDAClassifier
 
 LOSSES = ("nll", "ncll", "hinge")
@@ -237,13 +239,43 @@ def test_gibbs_classifier_options():
         LDAClassifier(train_likelihood="variational").fit(X, y)
 
 
-def test_helpers_give_results_and_raise_errors():
-    with Helpers(lambda a, b: a / b, 2) as helpers:
-        for b in (1, 2, 4):
-            helpers.call(8, b)
-        assert sorted(helpers.result() for _ in range(3)) == [2, 4, 8]
-        helpers.call(1, 0)
-        with pytest.raises(ZeroDivisionError):
-            helpers.result()
-        helpers.call(6, 3)
-        assert helpers.result() == 2
+def test_threads_in_company_share_work_and_an_error_ends_all():
+    done = [0, 0, 0]
+
+    def work(thread):
+        done[thread] += 1
+        return done[thread] == 3  # "no" twice
+
+    in_company(work, 3)
+    assert done == [3, 3, 3]
+
+    def fail(thread):
+        if thread == 1:
+            raise ZeroDivisionError("of a thread")
+        return False  # would wait for ever
+
+    with pytest.raises(ZeroDivisionError, match="of a thread"):
+        in_company(fail, 3)
+
+
+def test_counters_lose_nothing():
+    counters = np.zeros(16, dtype=np.int64)
+    found = [0] * 4
+
+    def work(thread):
+        found[thread] = taken(counters, 20_000)
+        return True
+
+    in_company(work, 4)
+    assert counters[8] == sum(found) == 20_000 * 20_001 // 2  # each number once, and the sum of them all
+
+
+@numba.njit(nogil=True)
+def taken(counters, n):
+    total = 0
+    while True:
+        number = atomic.add(counters, 0, 1) + 1
+        if number > n:
+            return total
+        total += number
+        atomic.add(counters, 8, number)

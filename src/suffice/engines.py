@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from queue import SimpleQueue
 from threading import Thread
+from time import sleep
 
 SHARD = 16384  # rows
+REST = 1e-4  # seconds
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -80,41 +81,26 @@ class Engine:
                 yield result
 
 
-class Helpers:
-    """Threads that wait for calls of one function: for calls of a millisecond, where a pool's futures would cost as much.
+def in_company(work: Callable[[int], bool], n_threads: int) -> None:
+    """Call work(0), work(1), ... each on a thread of its own until it says it is done; after a "no" it rests for a moment.
 
-    Results come in the order in which they are ready; an error of a helper is raised by `result`.
+    For work that shares itself out by counters (`suffice.kernels.atomic`) in steps of less than a millisecond, where handing over calls
+    and results would cost as much: a "no" means that it has waited for the others for long. An error of one ends all.
     """
+    errors: list[BaseException] = []
 
-    def __init__(self, function: Callable, n_helpers: int):
-        self._function = function
-        self._asked: SimpleQueue = SimpleQueue()
-        self._ready: SimpleQueue = SimpleQueue()
-        self._threads = [Thread(target=self._work, daemon=True) for _ in range(n_helpers)]
+    def drive(thread: int) -> None:
+        try:
+            while not errors and not work(thread):
+                sleep(REST)
+        except BaseException as error:
+            errors.append(error)
 
-    def _work(self) -> None:
-        while (arguments := self._asked.get()) is not None:
-            try:
-                self._ready.put((self._function(*arguments), None))
-            except BaseException as error:
-                self._ready.put((None, error))
-
-    def __enter__(self) -> Helpers:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_) -> None:
-        for _thread in self._threads:
-            self._asked.put(None)
-        for thread in self._threads:
-            thread.join()
-
-    def call(self, *arguments) -> None:
-        self._asked.put(arguments)
-
-    def result(self):
-        value, error = self._ready.get()
-        if error is not None:
-            raise error
-        return value
+    threads = [Thread(target=drive, args=(number,), daemon=True) for number in range(1, n_threads)]
+    for thread in threads:
+        thread.start()
+    drive(0)
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]

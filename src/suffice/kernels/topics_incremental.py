@@ -7,12 +7,13 @@ change of A that the loss wants (for all it knows of the other documents) moves 
 
     D_wzk = (A_k + d_k) x_w r_wzk - G_wzk,      d score_k / d rate = d_k / mass_k + sum_wz x_w r_wzk D_wzk / count_wzk
 
-Documents of a block see the model before the block (`propose_block`, on threads); then their steps are taken one after the other
-(`take_block`), each shortened where a cell would lose more than KEEP. So neither threads nor their number change the result.
+Documents of a block see the model before the block (`propose_document`, on threads); then their steps are taken one after the other
+(`take_step`), each shortened where a cell would lose more than KEEP. So neither threads nor their number change the result.
 """
 
 import numpy as np
 
+from .atomic import add, load, store
 from .compile import compiled
 from .incremental import BOUNDARY, HINGE, NLL, conditional_direction, softmax
 from .topics import evaluate, gather, longest, settle
@@ -101,98 +102,99 @@ def hinge_document(
 
 
 @compiled
-def propose_block(
-    rows, y, weights, block, places, first, last, multipliers, stored, shapes, state, options, steps, moves, changes
-):
-    """Steps of the documents block[first:last], at the model as it is: steps[places[b] ...] = rate D, moves[b] = rate d.
+def scratch(most, Z, K):
+    """What one thread writes on while it works at a document of at most `most` words."""
+    return (
+        np.empty((most, Z, K)), np.empty((most, K)), np.empty((Z, K)), np.empty((Z, K)), np.empty((Z, K)), np.empty((Z, K)),
+        np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K),
+        (np.empty(K), np.empty(K, np.int64), np.empty(K), np.empty(K)),
+    )  # fmt: skip
 
-    changes[b] is the largest wanted change of a multiplier (or of what is stored); no step is made where it is below the tolerance.
+
+@compiled
+def propose_document(
+    words, values, label, document_weight, own, mine, shape, state, options, step, move, room
+):  # fmt: skip
+    """The document's step at the model as it is. Returns the largest wanted change and whether the step had to be shortened.
+
+    The change is that of a multiplier or of what is stored. Where it is below the tolerance nothing is done. Else `move` is the change
+    of the multipliers, what is stored has been changed already, and `step` is by how much.
     """
-    indptr, indices, data = rows
     mass, total_mass, count, weight = state
     loss, margin, tolerance, concentration, inference, n_steps, accuracy = options
+    (
+        local,
+        norms,
+        theta,
+        fresh,
+        second,
+        third,
+        norm,
+        scores,
+        posterior,
+        delta,
+        change,
+        logs,
+        slopes,
+        active_delta,
+        packed,
+    ) = room
     Z, K = weight.shape
-    most = longest(indptr)
-    local = np.empty((most, Z, K))
-    norms = np.empty((most, K))
-    theta = np.empty((Z, K))
-    fresh = np.empty((Z, K))
-    second = np.empty((Z, K))
-    third = np.empty((Z, K))
-    norm = np.empty(K)
-    scores = np.empty(K)
-    posterior = np.empty(K)
-    delta = np.empty(K)
-    change = np.empty(K)
-    logs = np.empty(K)
-    slopes = np.empty(K)
-    active_delta = np.empty(K)
-    packed = (np.empty(K), np.empty(K, np.int64), np.empty(K), np.empty(K))
-    n_shortened = 0
-    for b in range(first, last):
-        i = block[b]
-        label = y[i]
-        words = indices[indptr[i] : indptr[i + 1]]
-        values = data[indptr[i] : indptr[i + 1]]
-        own = multipliers[i]
-        mine = stored[indptr[i] : indptr[i + 1]]
-        step = steps[places[b] : places[b] + len(words)]
-        moves[b, :] = 0.0
-        changes[b] = 0.0
-        if label >= 0 and loss == NLL:
-            continue
-        length = values.sum()
-        gather(words, count, local)
-        settle(
-            values, local, weight, length, concentration, inference, n_steps, accuracy,
-            shapes[i], theta, fresh, norm, second, third,
+    if label >= 0 and loss == NLL:
+        return 0.0, False
+    length = values.sum()
+    gather(words, count, local)
+    settle(
+        values, local, weight, length, concentration, inference, n_steps, accuracy,
+        shape, theta, fresh, norm, second, third,
+    )  # fmt: skip
+    for k in range(K):
+        scores[k] = np.log(mass[k] / total_mass[0])
+    evaluate(values, local, length, concentration, inference, shape, theta, norms, scores)
+    largest = 0.0
+    lognorm = softmax(scores, posterior)
+    if label < 0:  # no label: the marginal likelihood, whatever the loss of the labelled documents
+        for k in range(K):
+            delta[k] = posterior[k] - own[k]
+            largest = max(largest, abs(delta[k]))
+    elif loss == HINGE:
+        largest = hinge_document(
+            values, local, norms, theta, own, mass, mine, label, margin, document_weight, scores, delta, slopes, change, packed
         )  # fmt: skip
+    else:
+        largest = conditional_direction(posterior, own, label, delta, tolerance)
+    if largest < tolerance:
+        largest = max(largest, staleness(values, local, norms, theta, own, mine, length, tolerance))
+    if largest < tolerance:
+        return largest, False
+    taken = document_direction(values, local, norms, theta, own, mass, mine, delta, step, change)
+    rate = 1.0
+    shortened = taken * document_weight > BOUNDARY
+    if shortened:
+        rate = BOUNDARY / (taken * document_weight)
+    if label >= 0 and loss != HINGE:
+        n = 0
+        rest = 1.0
         for k in range(K):
-            scores[k] = np.log(mass[k] / total_mass[0])
-        evaluate(values, local, length, concentration, inference, shapes[i], theta, norms, scores)
-        largest = 0.0
-        lognorm = softmax(scores, posterior)
-        if label < 0:  # no label: the marginal likelihood, whatever the loss of the labelled documents
+            if delta[k] != 0.0:
+                along = change[k] * document_weight
+                along *= DOWNWARDS if along < 0.0 else 1.0
+                active_delta[n] = delta[k]
+                slopes[n] = along / delta[k]
+                logs[n] = scores[k] - lognorm
+                rest -= posterior[k]
+                n += 1
+        if n > 0:
+            rate = conditional_rate(logs, max(rest, 0.0), slopes, active_delta, n, rate)
+    for k in range(K):
+        move[k] = rate * delta[k]
+    for p in range(len(words)):
+        for z in range(Z):
             for k in range(K):
-                delta[k] = posterior[k] - own[k]
-                largest = max(largest, abs(delta[k]))
-        elif loss == HINGE:
-            largest = hinge_document(
-                values, local, norms, theta, own, mass, mine, label, margin, weights[i], scores, delta, slopes, change, packed
-            )  # fmt: skip
-        else:
-            largest = conditional_direction(posterior, own, label, delta, tolerance)
-        if largest < tolerance:
-            largest = max(largest, staleness(values, local, norms, theta, own, mine, length, tolerance))
-        changes[b] = largest
-        if largest < tolerance:
-            continue
-        taken = document_direction(values, local, norms, theta, own, mass, mine, delta, step, change)
-        rate = 1.0
-        if taken * weights[i] > BOUNDARY:
-            rate = BOUNDARY / (taken * weights[i])
-            n_shortened += 1
-        if label >= 0 and loss != HINGE:
-            n = 0
-            rest = 1.0
-            for k in range(K):
-                if delta[k] != 0.0:
-                    along = change[k] * weights[i]
-                    along *= DOWNWARDS if along < 0.0 else 1.0
-                    active_delta[n] = delta[k]
-                    slopes[n] = along / delta[k]
-                    logs[n] = scores[k] - lognorm
-                    rest -= posterior[k]
-                    n += 1
-            if n > 0:
-                rate = conditional_rate(logs, max(rest, 0.0), slopes, active_delta, n, rate)
-        for k in range(K):
-            moves[b, k] = rate * delta[k]
-        for p in range(len(words)):
-            for z in range(Z):
-                for k in range(K):
-                    step[p, z, k] *= rate
-    return n_shortened
+                before = mine[p, z, k]
+                mine[p, z, k] = before + rate * step[p, z, k]
+                step[p, z, k] = np.float64(mine[p, z, k]) - np.float64(before)
+    return largest, shortened
 
 
 @compiled
@@ -210,67 +212,111 @@ def takes_too_much(words, factor, step, move, mass, count):
 
 
 @compiled
-def take_block(rows, weights, block, places, multipliers, stored, state, steps, moves, changes, tolerance):
-    """Take the proposed steps in order. Returns how many had to be shortened because of others in the block."""
-    indptr, indices, data = rows
+def take_step(words, document_weight, own, mine, state, step, move):
+    """Add a proposed step to the model; returns whether it had to be shortened because of others in the block."""
     mass, total_mass, count, weight = state
     Z, K = weight.shape
-    n_shortened = 0
-    for b in range(len(block)):
-        if changes[b] < tolerance or changes[b] == 0.0:
-            continue
-        i = block[b]
-        words = indices[indptr[i] : indptr[i + 1]]
-        mine = stored[indptr[i] : indptr[i + 1]]
-        step = steps[places[b] : places[b] + len(words)]
-        rate = 1.0
-        if takes_too_much(words, weights[i] / (1.0 - KEEP), step, moves[b], mass, count):
-            taken = 0.0
-            for k in range(K):
-                taken = max(taken, -moves[b, k] / mass[k])
-            for p in range(len(words)):
-                for z in range(Z):
-                    for k in range(K):
-                        taken = max(taken, -step[p, z, k] / count[words[p], z, k])
-            rate = (1.0 - KEEP) / (taken * weights[i])
-            n_shortened += 1
+    shortened = takes_too_much(words, document_weight / (1.0 - KEEP), step, move, mass, count)
+    if shortened:
+        taken = 0.0
         for k in range(K):
-            multipliers[i, k] += rate * moves[b, k]
-            mass[k] += weights[i] * rate * moves[b, k]
-            total_mass[0] += weights[i] * rate * moves[b, k]
+            taken = max(taken, -move[k] / mass[k])
         for p in range(len(words)):
             for z in range(Z):
                 for k in range(K):
-                    before = mine[p, z, k]
+                    taken = max(taken, -step[p, z, k] / count[words[p], z, k])
+        rate = (1.0 - KEEP) / (taken * document_weight)
+        for k in range(K):
+            move[k] *= rate
+        for p in range(len(words)):
+            for z in range(Z):
+                for k in range(K):
+                    before = np.float64(mine[p, z, k]) - step[p, z, k]
                     mine[p, z, k] = before + rate * step[p, z, k]
-                    cell = weights[i] * (np.float64(mine[p, z, k]) - np.float64(before))
-                    count[words[p], z, k] += cell
-                    weight[z, k] += cell
-    return n_shortened
+                    step[p, z, k] = np.float64(mine[p, z, k]) - before
+    for k in range(K):
+        own[k] += move[k]
+        mass[k] += document_weight * move[k]
+        total_mass[0] += document_weight * move[k]
+    for p in range(len(words)):
+        for z in range(Z):
+            for k in range(K):
+                cell = document_weight * step[p, z, k]
+                count[words[p], z, k] += cell
+                weight[z, k] += cell
+    return shortened
 
 
 @compiled
-def serial_pass(
-    rows, y, weights, order, size, multipliers, stored, shapes, state, options, steps, moves, changes, places, wanted
+def work_on_pass(
+    rows,
+    y,
+    weights,
+    order,
+    ends,
+    size,
+    multipliers,
+    stored,
+    shapes,
+    state,
+    options,
+    steps,
+    moves,
+    wanted,
+    counters,
+    patience,
 ):
-    """A whole pass, block after block; wanted[i] becomes the change each document wanted. Returns steps shortened."""
-    indptr = rows[0]
-    n_shortened = 0
-    for start in range(0, len(order), size):
-        block = order[start : start + size]
-        place = 0
-        for b in range(len(block)):
-            places[b] = place
-            place += indptr[block[b] + 1] - indptr[block[b]]
-        n_shortened += propose_block(
-            rows, y, weights, block, places, 0, len(block), multipliers, stored, shapes, state, options, steps, moves, changes
+    """One thread's share of a pass over the documents `order`, in blocks of `size`; any number of threads may call it at once.
+
+    ends[j] is the number of non-zeros before document j of the order. A thread takes the next document of the block that nobody has
+    taken, and whoever finishes the block's last one takes the steps, while the others wait. wanted[i] becomes the change that document
+    i wanted. counters[8 b], counters[8 b + 1] are the documents of block b that were taken and finished; the last two rows the number
+    of the block (TURN) and of steps shortened. Returns whether the pass is at its end; else this thread has waited for long.
+    """
+    indptr, indices, data = rows
+    Z, K = state[3].shape
+    room = scratch(longest(indptr), Z, K)
+    n_blocks = (len(order) + size - 1) // size
+    turn, n_shortened = 8 * n_blocks, 8 * n_blocks + 8
+    waited = 0
+    while True:
+        block = load(counters, turn)
+        if block >= n_blocks:
+            return True
+        start = block * size
+        n = min(size, len(order) - start)
+        if load(counters, 8 * block) >= n:
+            waited += 1
+            if waited > patience:
+                return False
+            continue
+        b = add(counters, 8 * block, 1)
+        if b >= n:
+            continue
+        waited = 0
+        i = order[start + b]
+        first, last = indptr[i], indptr[i + 1]
+        place = ends[start + b] - ends[start]
+        wanted[i], shortened = propose_document(
+            indices[first:last], data[first:last], y[i], weights[i], multipliers[i], stored[first:last], shapes[i], state,
+            options, steps[place : place + last - first], moves[b], room,
         )  # fmt: skip
-        n_shortened += take_block(
-            rows, weights, block, places, multipliers, stored, state, steps, moves, changes, options[2]
-        )
-        for b in range(len(block)):
-            wanted[block[b]] = changes[b]
-    return n_shortened
+        if shortened:
+            add(counters, n_shortened, 1)
+        if add(counters, 8 * block + 1, 1) < n - 1:
+            continue
+        for b in range(n):  # all are there: their steps, in order
+            i = order[start + b]
+            if wanted[i] < options[2] or wanted[i] == 0.0:
+                continue
+            first, last = indptr[i], indptr[i + 1]
+            place = ends[start + b] - ends[start]
+            if take_step(
+                indices[first:last], weights[i], multipliers[i], stored[first:last], state,
+                steps[place : place + last - first], moves[b],
+            ):  # fmt: skip
+                add(counters, n_shortened, 1)
+        store(counters, turn, block + 1)
 
 
 @compiled

@@ -8,19 +8,21 @@ that a pass costs little more than reading the documents. The model brings the i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-from ..engines import Helpers
+from ..engines import in_company
 from .driver import Measure, Problem
 
 SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
 START = 0.05  # size of the multipliers that break the symmetry of topics
 FULL = 4  # every so many passes no document is left out
 REST = 0.3  # documents that wanted less than this share of the tolerance are left out of the others
+PATIENCE = (
+    60_000  # looks at a counter (a tenth of a millisecond or two) before a thread that waits for others goes to sleep
+)
 ROOM = 0.25  # share of the prior's counts that is left with them
 
 
@@ -186,47 +188,24 @@ class IncrementalTopics:
         return float(problem.weights @ wanted) < SETTLED * tolerance * float(problem.weights.sum())
 
     def _pass(self, problem: Problem, state: State, order, arrays, options) -> int:
-        from ..kernels.topics_incremental import propose_block, serial_pass, take_block
+        from ..kernels.topics_incremental import work_on_pass
 
         model: Any = problem.model
         X, size = problem.X, state.block
-        rows = model.rows_of(X)[0]
         ends = np.concatenate([[0], np.cumsum(np.diff(X.indptr)[order])])  # non-zeros up to each document of the order
         starts = np.append(np.arange(0, len(order), size), len(order))
         widest = int(np.diff(ends[starts]).max(initial=1))
-        steps = np.empty((widest, model.n_topics, model.n_outcomes))
-        moves, changes = np.empty((size, model.n_outcomes)), np.empty(size)
-        common = (state.multipliers, state.stored)
-        if self.n_jobs == 1:
-            places = np.zeros(size, dtype=np.int64)
-            return serial_pass(
-                rows, problem.y, problem.weights, order, size, *common, state.shapes, arrays, options, steps, moves,
-                changes, places, state.wanted,
+        steps, moves = np.empty((widest, model.n_topics, model.n_outcomes)), np.empty((size, model.n_outcomes))
+        counters = np.zeros(8 * (len(starts) + 1), dtype=np.int64)
+
+        def work(_thread: int) -> bool:
+            return work_on_pass(
+                model.rows_of(X)[0], problem.y, problem.weights, order, ends, size, state.multipliers, state.stored,
+                state.shapes, arrays, options, steps, moves, state.wanted, counters, PATIENCE,
             )  # fmt: skip
 
-        def propose(block, places, first: int, last: int) -> int:
-            return propose_block(
-                rows, problem.y, problem.weights, block, places, first, last, *common, state.shapes, arrays, options, steps,
-                moves, changes,
-            )  # fmt: skip
-
-        n_shortened = 0
-        shares = np.linspace(0.0, 1.0, self.n_jobs + 1)
-        with Helpers(propose, self.n_jobs - 1) as helpers:
-            for a, b in pairwise(starts.tolist()):
-                block, places = order[a:b], ends[a:b] - ends[a]
-                edges = np.searchsorted(places, shares * (ends[b] - ends[a])).tolist()
-                edges[0], edges[-1] = 0, b - a
-                for first, last in pairwise(edges[1:]):
-                    helpers.call(block, places, first, last)
-                n_shortened += propose(block, places, 0, edges[1])
-                for _ in edges[2:]:
-                    n_shortened += helpers.result()
-                n_shortened += take_block(
-                    rows, problem.weights, block, places, *common, arrays, steps, moves, changes, options[2]
-                )
-                state.wanted[block] = changes[: b - a]
-        return n_shortened
+        in_company(work, min(self.n_jobs, size))
+        return int(counters[-8])
 
     def finished(self, problem: Problem, state: State):
         return state.moments
