@@ -267,9 +267,25 @@ def most_tokens(indptr, counts):
 
 @compiled
 def score_sampled(
-    rows, counts, first, last, state, concentration, estimator, share, n_burn, n_sweeps, seed, scores, proportions
+    rows,
+    counts,
+    first,
+    last,
+    state,
+    concentration,
+    estimator,
+    share,
+    n_chains,
+    n_burn,
+    n_sweeps,
+    seed,
+    scores,
+    proportions,
 ):
-    """scores[i, k] = log p(x_i, k) by sampling; proportions[i, :, k] = E[phi]."""
+    """scores[i, k] = log p(x_i, k) by sampling; proportions[i, :, k] = E[phi], over chains that start anew.
+
+    A chain may stay where it started: all words of a document in one topic, or in another.
+    """
     indptr, indices, data = rows
     mass, total_mass, count, weight = state
     Z, K = weight.shape
@@ -282,6 +298,7 @@ def score_sampled(
     topics = np.empty(tokens_most, np.int64)
     usage = np.empty(Z)
     mean_usage = np.empty(Z)
+    all_usage = np.empty(Z)
     probabilities = np.empty(Z)
     random = np.empty(1, np.uint64)
     for i in range(first, last):
@@ -303,13 +320,18 @@ def score_sampled(
                     beta, position, size, n, word_weights, concentration, n_sweeps, random, probabilities
                 )  # fmt: skip
             else:
-                sample_topics(
-                    beta, position, size, n, concentration, n_burn, n_sweeps, random, topics, usage, probabilities, shares,
-                    mean_usage,
-                )  # fmt: skip
-                scores[i, k] += plug_in(beta, values, mean_usage, length, concentration)
                 for z in range(Z):
-                    proportions[i, z, k] = (concentration + mean_usage[z]) / (length + Z * concentration)
+                    all_usage[z] = 0.0
+                for _ in range(n_chains):
+                    sample_topics(
+                        beta, position, size, n, concentration, n_burn, n_sweeps, random, topics, usage, probabilities,
+                        shares, mean_usage,
+                    )  # fmt: skip
+                    for z in range(Z):
+                        all_usage[z] += mean_usage[z] / n_chains
+                scores[i, k] += plug_in(beta, values, all_usage, length, concentration)
+                for z in range(Z):
+                    proportions[i, z, k] = (concentration + all_usage[z]) / (length + Z * concentration)
 
 
 @compiled

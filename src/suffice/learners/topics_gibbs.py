@@ -22,6 +22,7 @@ from .driver import Measure, Problem
 
 RATE, DECAY = 0.5, 6.0  # the rate of a step is RATE / (1 + passes so far / DECAY)
 LIKELIHOOD_COUNT = 0.1  # pseudo-count of a word in a class, in the first passes (the paper's)
+POINTS = 8  # of a pass, at which the moments count
 START = 0.1  # share of the likelihood's counts that is taken over
 
 
@@ -34,7 +35,8 @@ class State:
     scale: float = 1.0
     measure: Measure | None = None
     n_passes: int = 0
-    total: Any = None  # sum of moments over the passes that count
+    total: Any = None  # sum of the moments that count, and how many they are
+    n_added: int = 0
     multipliers: None = None
     n_shortened: int = 0
     is_done: bool = False
@@ -69,12 +71,12 @@ class OnlineGibbs:
         own = float(prior.mass.mean()), float(prior.count.mean())
         return replace(state, arrays=model.state_of(moments), own=own, n_passes=0)
 
-    def _pass(self, problem: Problem, state: State, rate: float) -> State:
+    def _pass(self, problem: Problem, state: State, rate: float, order=None) -> State:
         from ..kernels.topics_gibbs import online_pass
 
         model: Any = problem.model
         rows, counts = model.sampling_rows(problem.X)
-        order = state.generator.permutation(len(problem.y))
+        order = state.generator.permutation(len(problem.y)) if order is None else order
         seed = int(state.generator.integers(2**31))
         pull = 1.0 if state.own[1] > 0.0 else 0.0
         scale, n_shortened = online_pass(
@@ -83,6 +85,24 @@ class OnlineGibbs:
             int(model.n_sweeps), problem.loss.code, self.scaled, seed,
         )  # fmt: skip
         return replace(state, scale=scale, n_shortened=n_shortened)
+
+    def _discriminative_pass(self, problem: Problem, state: State) -> State:
+        """In the second half of the passes the moments are added up at several points of each."""
+        rate, n_shortened = RATE / (1.0 + state.n_passes / DECAY), 0
+        counts = self.average and state.n_passes >= self.n_passes // 2
+        order = state.generator.permutation(len(problem.y))
+        total, n_added = state.total, state.n_added
+        for part in np.array_split(order, min(POINTS, len(order)) if counts else 1):
+            state = self._pass(problem, state, rate, part)
+            n_shortened += state.n_shortened
+            if counts:
+                moments = self._moments(problem, state)
+                total, n_added = (moments if total is None else total + moments), n_added + 1
+        return replace(state, n_shortened=n_shortened, total=total, n_added=n_added)
+
+    def _moments(self, problem: Problem, state: State):
+        mass, _, count, _ = state.arrays
+        return type(problem.prior)(state.own[0] + state.scale * mass, state.own[1] + state.scale * count)
 
     def _likelihood_pass(self, problem: Problem, state: State) -> State:
         """Online EM: a pass begins with what the last one found, and forgets it at the end."""
@@ -95,20 +115,19 @@ class OnlineGibbs:
         return replace(state, arrays=(mass, np.array([mass.sum()]), count, count.sum(axis=0)))
 
     def step(self, problem: Problem, state: State) -> State:
+        n_passes = state.n_passes + 1
         if problem.loss.is_discriminative:
-            state = self._pass(problem, state, RATE / (1.0 + state.n_passes / DECAY))
+            state = self._discriminative_pass(problem, state)
         else:
             state = self._likelihood_pass(problem, state)
-        mass, _, count, _ = state.arrays
-        moments = type(problem.prior)(state.own[0] + state.scale * mass, state.own[1] + state.scale * count)
-        n_passes = state.n_passes + 1
-        total = state.total
-        if n_passes > self.n_passes // 2 and self.average:
-            total = moments if total is None else total + moments
-            moments = total * (1.0 / (n_passes - max(self.n_passes // 2, 0)))
+            if n_passes > self.n_passes // 2 and self.average:
+                moments = self._moments(problem, state)
+                total = moments if state.total is None else state.total + moments
+                state = replace(state, total=total, n_added=state.n_added + 1)
+        moments = state.total * (1.0 / state.n_added) if state.n_added else self._moments(problem, state)
         measure = problem.measure(moments) if self.watch else None
         is_done = n_passes >= self.n_passes
-        return replace(state, moments=moments, measure=measure, total=total, n_passes=n_passes, is_done=is_done)
+        return replace(state, moments=moments, measure=measure, n_passes=n_passes, is_done=is_done)
 
     def finished(self, problem: Problem, state: State):
         return state.moments

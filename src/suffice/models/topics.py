@@ -24,7 +24,7 @@ exactly, so discriminative training needs no sampling. K = 1 is plain (unsupervi
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -60,6 +60,7 @@ class Topics(Model):
     share: bool = True  # occurrences of a word in a document share their topic
     n_sweeps: int = 5  # or particles, of "left-to-right"
     n_burn: int = 0
+    n_chains: int = 1  # of "plug-in", when documents are scored
     row_norm: float | None = None  # Euclidean length that documents are scaled to, after sampling
     seed: int = 0
 
@@ -73,6 +74,14 @@ class Topics(Model):
     @property
     def sampled_code(self) -> int:
         return ESTIMATORS.index(self.likelihood)
+
+    def judging(self, likelihood: str = "plug-in") -> Topics:
+        """The same model as it predicts. Sampling takes many short chains, as a long one may stay in the topic where it started."""
+        if self.inference != "gibbs":
+            return self
+        if likelihood == "plug-in":
+            return replace(self, likelihood=likelihood, n_chains=16, n_burn=2, n_sweeps=2)
+        return replace(self, likelihood=likelihood, n_sweeps=20)
 
     # -- readable inference: the twin of the kernels ------------------------------------------------------------------
 
@@ -162,7 +171,15 @@ class Topics(Model):
 
         arrays, (rows, counts) = self.state_of(moments), self.sampling_rows(X)
         scores, proportions = np.empty((X.shape[0], self.n_outcomes)), self.empty_shapes(X.shape[0])
-        options = (self.concentration, self.sampled_code, self.share, self.n_burn, self.n_sweeps, self.seed)
+        options = (
+            self.concentration,
+            self.sampled_code,
+            self.share,
+            self.n_chains,
+            self.n_burn,
+            self.n_sweeps,
+            self.seed,
+        )
 
         def score(part: slice) -> None:
             score_sampled(rows, counts, part.start, part.stop, arrays, *options, scores, proportions)

@@ -247,10 +247,7 @@ class LDAClassifier(GenerativeClassifier):
 
     def _keep(self, model, fit, choice) -> None:
         """Prediction may take another estimator of the likelihood, and more sweeps, than training."""
-        if self.inference == "gibbs":
-            particles = self.likelihood == "left-to-right"
-            model = replace(model, likelihood=self.likelihood, n_sweeps=20, n_burn=0 if particles else 5)
-        super()._keep(model, fit, choice)
+        super()._keep(model.judging(self.likelihood), fit, choice)
 
     def _calibrated(self, problem: Problem, choice: Choice, generator) -> Choice:
         """Temperature and background from a fit on four fifths, where the rest is large enough to tell."""
@@ -264,7 +261,8 @@ class LDAClassifier(GenerativeClassifier):
         fold = rows_of(problem, train)
         fold = replace(fold, prior=self._prior_of(fold, fold.model.statistics(fold.X, fold.y, fold.weights), choice))
         fit = self._solve(replace(self._learner(fold), watch=False), fold, None, generator)
-        scores = problem.model.scores(fit.moments, problem.X[held])
+        judge: Any = problem.model
+        scores = judge.judging(self.likelihood).scores(fit.moments, problem.X[held])
         y, weights = problem.y[held], problem.weights[held] / problem.weights[held].sum()
         temperature = best_temperature(scores, y, weights)
         background, temperature = best_background(scores, y, weights, temperature, shares(counts), free=True)
@@ -313,8 +311,13 @@ class LDAClassifier(GenerativeClassifier):
             likelihood = replace(problem, prior=self._prior_of(problem, statistics, Choice(Setting(1.0))))
             fit = self._solve(learner, likelihood, None, generator)
         else:
-            learner = replace(learner, nll_passes=0, n_passes=1)
-            fit = run(learner, replace(problem, prior=self.moments_), self.moments_, generator, max_epochs=1)
+            learner = replace(learner, nll_passes=0, n_passes=1, average=False)
+            judge: Any = problem.model
+            trained = replace(
+                judge, likelihood=self.train_likelihood, n_sweeps=int(self.n_sweeps), n_burn=0, n_chains=1
+            )
+            problem = replace(problem, model=trained, prior=self.moments_)
+            fit = run(learner, problem, self.moments_, generator, max_epochs=1)
         n_steps = (0 if first else self._n_steps) + len(problem.y)
         return Fit(fit.moments, None, converged=True, n_iter=1, stopped="one pass over the batch"), None, n_steps
 

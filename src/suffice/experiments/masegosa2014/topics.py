@@ -49,7 +49,7 @@ def trace(name: str, loss: str, seed: int, n_passes: int, *, measure: bool = Fal
     problem = replace(problem, prior=estimator._prior_of(problem, statistics, None))
     learner = OnlineGibbs(n_passes=n_passes, average=False, watch=False)
     state = learner.init(problem, problem.prior, np.random.default_rng(seed))
-    judge = replace(model, n_sweeps=20, n_burn=5)
+    judge = model.judging()
     values = Trace()
     for _ in range(n_passes):
         state = learner.step(problem, state)
