@@ -5,12 +5,17 @@ Statistical tests have fixed seeds and allow five standard errors (from independ
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from suffice.kernels import topics_gibbs as kernel
 from suffice.learners.allocation import Tokens
+from suffice.learners.driver import Problem
+from suffice.learners.topics_gibbs import POINTS, OnlineGibbs
+from suffice.losses import Loss
 from suffice.models import topics_enumeration as exact
 from suffice.models.multinomial import Moments
 from suffice.models.topics import Topics
@@ -170,3 +175,40 @@ def test_a_pass_without_errors_pulls_towards_the_prior_and_one_with_errors_stays
     assert n_shortened > 0 and (cells > 0).all() and (own[0] + scale * state[0] > 0).all()
     assert cells[2:, :, 0].sum() > own[1] * 4  # wrong labels move words to the other class
     np.testing.assert_allclose(state[3], state[2].sum(axis=0))
+
+
+def test_many_chains_see_both_modes_of_a_document():
+    """Two alike topics: all words of a document are of the one or of the other, and a chain stays where it started."""
+    count = np.full((6, 2, 1), 10.0)
+    model = Topics(1, 6, 2, 0.05, "gibbs", length=60.0, share=False, n_sweeps=2, n_burn=2)
+    moments = Moments(np.ones(1), count)
+    X = sparse.csr_matrix(np.random.default_rng(0).multinomial(60, np.full(6, 1 / 6), 200).astype(float))
+    one = model.sampled(moments, X)[1][:, 0, 0]
+    many = replace(model, n_chains=64).sampled(moments, X)[1][:, 0, 0]
+    assert one.std() > 0.35
+    assert many.std() < 1.5 * one.std() / 8
+    assert abs(many.mean() - 0.5) < 5 * many.std() / np.sqrt(200)
+    assert np.array_equal(many, replace(model, n_chains=64, n_jobs=2).sampled(moments, X)[1][:, 0, 0])
+
+
+def test_the_second_half_of_the_passes_is_averaged():
+    rng = np.random.default_rng(1)
+    X, y = sparse.csr_matrix(rng.poisson(0.8, (64, 12)).astype(float)), np.arange(64) % 2
+    model = Topics(2, 12, 2, 0.5, "gibbs", length=10.0, row_norm=10.0)
+    prior = Moments(np.full(2, 10.0), np.full((12, 2, 2), 5.0))
+    problem = Problem(model, X, y, np.ones(64), Loss("ncll"), prior)
+    seen = []
+
+    class Watched(OnlineGibbs):
+        def _moments(self, problem, state):
+            seen.append(super()._moments(problem, state))
+            return seen[-1]
+
+    learner = Watched(nll_passes=1, n_passes=4, watch=False)
+    state = learner.init(problem, prior, np.random.default_rng(0))
+    for _ in range(4):
+        state = learner.step(problem, state)
+    assert state.is_done and len(seen) == 2 + 2 * POINTS  # ends of the first half, points of the second
+    mean = sum(moments.count for moments in seen[2:]) / (2 * POINTS)
+    np.testing.assert_allclose(state.moments.count, mean, rtol=1e-12)
+    assert not np.allclose(mean, seen[-1].count, rtol=1e-3)
