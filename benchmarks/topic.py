@@ -60,8 +60,10 @@ def accuracy(inference: str) -> None:
 
 
 def rivals() -> None:
-    print("accuracy of supervised LDA and of LDA with logistic regression, 50 topics; sLDA with 500 sweeps (r8: 100)")
-    for name, sweeps in (("r8", 100), ("webkb", 500)):
+    print(
+        f"accuracy of supervised LDA and of LDA with logistic regression, 50 topics; sweeps of sLDA: {peers.SLDA_SWEEPS}"
+    )
+    for name, sweeps in peers.SLDA_SWEEPS.items():
         split = load(name)
         others = [
             ("our LDA + LR", peers.lda_and_regression, 3),

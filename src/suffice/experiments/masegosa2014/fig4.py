@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 
 from .. import Options, Report, Row
-from .peers import lda_and_regression, tomotopy_slda
+from .peers import SLDA_SWEEPS, lda_and_regression, tomotopy_slda
 from .topics import COLORS, LOSSES, NOTE, STAND_IN, trace
 from .words import canvas, load, save
 
@@ -28,7 +29,7 @@ def run(options: Options) -> Report:
             report.rows.append(Row(f"{name} {label}, last pass", None, float(mean[-1]), float(spread[-1]), n_seeds))
         lines = [("LDA 50 + LR", lda_and_regression)]
         if find_spec("tomotopy") and not options.quick:
-            lines.append(("sLDA 50, tomotopy", tomotopy_slda))
+            lines.append(("sLDA 50, tomotopy", partial(tomotopy_slda, sweeps=SLDA_SWEEPS[name])))
         for label, peer in lines:
             options.say(f"{name}: {label}")
             value = peer(load(name), 0)

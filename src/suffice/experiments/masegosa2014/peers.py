@@ -23,6 +23,9 @@ def sklearn_and_regression(split, seed: int, n_topics: int = 50) -> float:
     return float(machine.score(topics.transform(split.X_test), split.y_test))
 
 
+SLDA_SWEEPS = {"r8": 100, "webkb": 500}
+
+
 def tomotopy_slda(split, seed: int, n_topics: int = 50, sweeps: int = 500, **options) -> float:
     """One binary response a class; the class of the largest estimated response. Documents without words get the largest class."""
     import tomotopy
