@@ -65,10 +65,11 @@ class SharedMatrix:
 
     def __init__(
         self, penalty: float, n_total: int, limits: Limits, refresh: int = 5, memory: float = 0.02, floor: float = 0.02,
-        precision: type = np.float64,
+        ridge: float = 1e-4, precision: type = np.float64,
     ):  # fmt: skip
         self.slope, self.limits = np.sqrt(penalty) / n_total, limits
-        self.refresh, self.memory, self.floor, self.precision = refresh, memory, floor, precision
+        self.refresh, self.memory, self.floor = refresh, memory, floor
+        self.ridge, self.precision = ridge, precision
 
     def initial(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
         size = len(parameters)
@@ -81,7 +82,7 @@ class SharedMatrix:
         state["second"] += mix * (statistics.second / n - state["second"])
         state["omega"] += mix * (statistics.omega / n - state["omega"])
         if state["steps"] % self.refresh == 0 or state["steps"] < self.refresh:
-            matrix = state["second"] + 1e-4 * np.eye(len(parameters))
+            matrix = state["second"] + self.ridge * np.eye(len(parameters))
             state["inverse"][:] = inv(matrix, check_finite=False)
         state["steps"] += 1
         curvature = np.maximum(state["omega"], self.floor)

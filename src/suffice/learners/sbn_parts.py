@@ -32,9 +32,10 @@ def make_m_step(settings, n_total: int):
     if settings.m_step == "pg" and settings.learner != "vb":
         return PolyaGamma(settings.penalty, n_total, limits)
     floor = 0.02 * (settings.dispersion if settings.data == "count" else 1.0)
-    # small batches of a recognition network: the time of a step counts, and its noise is far above rounding
-    precision = np.float32 if settings.learner == "rec-mcem" else np.float64
-    return SharedMatrix(settings.penalty, n_total, limits, floor=floor, precision=precision)
+    if settings.learner == "rec-mcem":
+        # small batches: the ridge calms units that are rarely on, the time of a step counts, and noise is far above rounding
+        return SharedMatrix(settings.penalty, n_total, limits, floor=floor, ridge=1e-2, precision=np.float32)
+    return SharedMatrix(settings.penalty, n_total, limits, floor=floor)
 
 
 def make_expectation(settings):

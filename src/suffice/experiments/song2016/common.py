@@ -15,7 +15,7 @@ from suffice.sbn import SigmoidBeliefNetwork
 
 ENDLESS = 100_000  # passes: the time budget ends training first
 
-# The same recognition network for all of its learners; `step` is the M-step's rate, which NVIL with Adam does not use.
+# The same recognition network for all of its learners; `step` is the M-step's rate (NVIL with Adam uses it for the top units' bias only).
 RECOGNITION: dict[str, Any] = {"batch_size": 200, "learning_rate": 3e-2, "activity": 0.03, "step": 0.05}
 
 # Step sizes and batches of each method, chosen on the validation part of OCR letters (docs/sbn.md).
@@ -25,8 +25,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "VB": {"learner": "vb"},
     "NVIL": {"learner": "nvil", **RECOGNITION},  # with Adam, which the paper kept for its two-layer networks
     "NVIL, plain gradients": {"learner": "nvil", "m_step": "sgd", **RECOGNITION},
-    "Rec-MCEM-ML": {"learner": "rec-mcem", **RECOGNITION},
-    "Rec-MCEM-MAP": {"learner": "rec-mcem", **RECOGNITION, "penalty": 1e-2},
+    "Rec-MCEM-ML": {"learner": "rec-mcem", **RECOGNITION, "step": 0.1},
+    "Rec-MCEM-MAP": {"learner": "rec-mcem", **RECOGNITION, "step": 0.1, "penalty": 1e-2},
     "MCEM-ML": {"learner": "mcem"},
     "MCEM-MAP": {"learner": "mcem", "penalty": 1e-2},
 }
