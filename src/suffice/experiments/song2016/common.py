@@ -15,7 +15,7 @@ from suffice.sbn import SigmoidBeliefNetwork
 
 ENDLESS = 100_000  # passes: the time budget ends training first
 
-# The same recognition network for all of its learners; `step` is the M-step's rate (NVIL with Adam uses it for the top units' bias only).
+# The same recognition network for all of its learners; `step` is the M-step's rate (of NVIL with Adam: the top units' bias only).
 RECOGNITION: dict[str, Any] = {"batch_size": 200, "learning_rate": 3e-2, "activity": 0.03, "step": 0.05}
 
 # Step sizes and batches of each method, chosen on the validation part of OCR letters (docs/sbn.md).
