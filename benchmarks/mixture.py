@@ -12,6 +12,7 @@ import tempfile
 import time
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +115,7 @@ def threads(repeats: int = 15) -> None:
             best = {n: (np.inf, np.inf) for n in engines}
             for _ in range(repeats):
                 for n, engine in engines.items():
-                    found = seconds(lambda: work(engine), 1)  # noqa: B023
+                    found = seconds(partial(work, engine), 1)
                     best[n] = min(best[n][0], found[0]), min(best[n][1], found[1])
             wall = best[1][1] / best[2][1]
             print(

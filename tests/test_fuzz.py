@@ -49,7 +49,14 @@ EVERY = {
 }
 ARGUMENTS = re.compile(
     r"\b(X|y|classes|sample_weight|loss|prior|algorithm|max_epochs|step_size|class_weight|class_prior|unlabelled_weight|kinds|column|"
-    r"covariance|n_components|labels|reg_covar)\b"
+    r"covariance|n_components|labels|reg_covar|n_topics|concentration|row_norm|total_documents)\b"
+)
+SETTINGS = settings(
+    max_examples=60 * FUZZ,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+    derandomize=FUZZ == 1,
 )
 USUAL = [0.0, 1.0, 2.0, 3.0, -1.0, 0.5]
 ODD = [np.nan, np.inf, -np.inf, 1e308, -1e308, 1.7e308, 1e-308, 5e-324, 1e150, 1e-150, 1e16, -0.0, 2.0**53 + 1, 1e6]
@@ -162,13 +169,7 @@ def attempt(function, *arguments, **options):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(
-    max_examples=60 * FUZZ,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    database=None,
-    derandomize=FUZZ == 1,
-)
+@SETTINGS
 @given(data=st.data())
 def test_fuzzed_rows_work_or_are_refused_by_name(name, data):
     X = data.draw(rows())

@@ -5,30 +5,20 @@ Half of the inputs are counts (whole or not, some huge or tiny), half are the od
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
 import pytest
 import test_fuzz
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
-from test_fuzz import FUZZ, labels, rows, weights
+from test_fuzz import FUZZ, attempt, labels, rows, weights
 
 from suffice.topic import LatentDirichletAllocation, LDAClassifier
 
-ARGUMENTS = re.compile(
-    test_fuzz.ARGUMENTS.pattern.replace("(X|", "(X|n_topics|concentration|row_norm|total_documents|")
-)
-SETTINGS = settings(
-    max_examples=40 * FUZZ,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    database=None,
-    derandomize=FUZZ == 1,
-)
+SETTINGS = settings(test_fuzz.SETTINGS, max_examples=40 * FUZZ)
 USUAL = [0.0, 0.0, 1.0, 2.0, 3.0, 7.0]
 UNUSUAL = [0.5, 1e-9, 5e-324, 1e-308, 30.0, 300.0, 1e9, 1e16, 2.0**62, 1e150, 1e308]
 
@@ -42,15 +32,6 @@ def documents(draw, n: int | None = None, d: int | None = None):
     pool = draw(st.sampled_from([USUAL, USUAL, USUAL * 3 + UNUSUAL, UNUSUAL]))
     X = draw(arrays(np.float64, (n, d), elements=st.sampled_from(pool)))
     return sparse.csr_matrix(X) if n and d and draw(st.booleans()) else X
-
-
-def attempt(function, *arguments, **options):
-    """The result, or None where the call was refused with a message that names the argument."""
-    try:
-        return function(*arguments, **options)
-    except (ValueError, TypeError) as error:
-        assert ARGUMENTS.search(str(error)), f"{type(error).__name__} names no argument: {error}"
-        return None
 
 
 CLASSIFIERS = st.fixed_dictionaries(
