@@ -67,9 +67,7 @@ def sampled(X, weights: np.ndarray, generator, labels: np.ndarray | None = None)
     labels = np.zeros(X.shape[0]) if labels is None else labels
     chosen = np.arange(X.shape[0])
     if len(chosen) > MAX_ROWS:
-        keys = row_keys(X, labels)
-        order = np.argsort(keys, kind="stable")
-        firsts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+        order, firsts = runs_of_equal_rows(X, labels)
         chosen, weights = order[firsts], np.add.reduceat(weights[order], firsts)
         if len(chosen) > MAX_ROWS:
             steps = np.cumsum(weights)
@@ -89,13 +87,18 @@ def sampled(X, weights: np.ndarray, generator, labels: np.ndarray | None = None)
 
 def distinct(X, labels: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
     """Few distinct rows: each once, with its total weight, in an order of their own. Rows that are so anyway stay in theirs."""
-    keys = row_keys(X, labels)
-    order = np.argsort(keys, kind="stable")
-    firsts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+    order, firsts = runs_of_equal_rows(X, labels)
     if len(firsts) > MAX_ROWS or (len(firsts) == len(labels) and (weights == weights[0]).all()):
         return X, labels, weights
     places = order[firsts]
     return X[places], labels[places], np.add.reduceat(weights[order], firsts)
+
+
+def runs_of_equal_rows(X, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An order in which equal rows of equal label stand together, and where each run of them begins."""
+    keys = row_keys(X, labels)
+    order = np.argsort(keys, kind="stable")
+    return order, np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
 
 
 def row_keys(X, labels: np.ndarray) -> np.ndarray:
