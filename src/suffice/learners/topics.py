@@ -43,6 +43,12 @@ class State:
     is_searching: bool = False
 
 
+def longest_first(order: np.ndarray, lengths: np.ndarray, size: int) -> np.ndarray:
+    """The order with every block's longest documents first, so that no thread begins one when the others are at their end."""
+    block = np.arange(len(order)) // size
+    return order[np.lexsort((-lengths[order], block))]
+
+
 def measured(problem: Problem, moments, shapes: np.ndarray | None) -> Measure:
     """`Problem.measure` with inference that starts where it stopped."""
     model: Any = problem.model
@@ -192,6 +198,7 @@ class IncrementalTopics:
 
         model: Any = problem.model
         X, size = problem.X, state.block
+        order = longest_first(order, np.diff(X.indptr), size)
         ends = np.concatenate([[0], np.cumsum(np.diff(X.indptr)[order])])  # non-zeros up to each document of the order
         starts = np.append(np.arange(0, len(order), size), len(order))
         widest = int(np.diff(ends[starts]).max(initial=1))
