@@ -14,8 +14,15 @@ from suffice.kernels.words_stochastic import stochastic_pass
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.losses import Loss
+from suffice.models import multinomial
 from suffice.models.base import Model
 from suffice.models.multinomial import Moments, Multinomial
+
+
+@pytest.fixture(autouse=True)
+def _few_rows_are_many(monkeypatch):
+    """The fast passes, which small problems would otherwise not meet."""
+    monkeypatch.setattr(multinomial, "FEW_ROWS", 0)
 
 
 def problem(
@@ -143,6 +150,25 @@ def test_the_stochastic_pass_makes_the_steps_of_the_exact_one(loss):
     words_pass(*rows, task.y, order, rates, mass, count, count.sum(axis=0), 0.0, 0.0, task.loss.code, False)
     np.testing.assert_allclose(state[2], count, rtol=1e-9)
     np.testing.assert_allclose(state[0], mass, rtol=1e-9)
+
+
+def test_statistics_are_the_words_of_every_label():
+    task = problem("ncll", 3, 0.1, weighted=True)
+    y = np.where(np.arange(len(task.y)) % 7 == 0, -1, task.y)
+    labels = (y[:, None] == np.arange(3)) * task.weights[:, None]
+    np.testing.assert_allclose(task.model.statistics(task.X, y, task.weights).count, task.X.T @ labels, rtol=1e-12)
+
+
+@pytest.mark.parametrize("max_epochs", [3, 6])
+def test_passes_that_are_not_measured_are_told_and_the_last_one_is_measured(max_epochs):
+    task = problem("hinge", 3, 0.1)
+    fit = run(Incremental(1e-9), task, task.prior, np.random.default_rng(0), max_epochs=max_epochs, tol=0.0)
+    objective = fit.history["objective"]
+    assert len(objective) == fit.n_iter == max_epochs
+    assert objective[1] == objective[0] > objective[-1]
+    assert fit.measure.gap == fit.history["gap"][-1] < fit.history["gap"][0]
+    expected = task.prior + task.model.expected_statistics(task.X, fit.multipliers)
+    np.testing.assert_allclose(fit.moments.count, expected.count, rtol=1e-9)
 
 
 def test_scores_agree_with_the_formula():

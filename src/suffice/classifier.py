@@ -186,14 +186,14 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
         return self._setting_prior(problem)(model, statistics, choice.setting)
 
     def _setting_prior(self, problem: Problem):
-        row = 1.0 if problem.model.table_prior else priors.mean_squared_row(problem.X, problem.weights)
+        row = cache(lambda: priors.mean_squared_row(problem.X, problem.weights))
         leaning_of = cache(priors.leanings)  # of a fold, for all of its settings
 
         def prior_of(model, statistics, setting):
             if model.table_prior:
                 return priors.blended(model, statistics, setting)
             leaning = leaning_of(statistics) if setting.second else None
-            return priors.uniform(model, statistics, setting, row, leaning)
+            return priors.uniform(model, statistics, setting, row(), leaning)
 
         return prior_of
 

@@ -139,6 +139,8 @@ class CountClassifier(GenerativeClassifier):
 
     def _check_rows(self, X, *, reset):
         values = X.data if sparse.issparse(X) else X
+        if values.size and values.min() >= LEAST_COUNT:
+            return X
         if (values < 0).any():
             raise ValueError(
                 f"Negative values in data passed to {type(self).__name__} as X: the smallest is {np.nanmin(values)}; "
@@ -260,14 +262,14 @@ class MultinomialNB(CountClassifier):
         raise ValueError(f"row_norm={self.row_norm!r} is neither a positive number, None nor 'auto'")
 
     def _model(self, X, n_outcomes, codes, weights):
-        model = Multinomial.for_data(X, n_outcomes, weights)
         if self.row_norm_ is None:
-            return model
+            return Multinomial.for_data(X, n_outcomes, weights)
         lengths, squares, _ = row_sizes(X)  # what for_data would find in the scaled rows, without making them
         seen = squares > 0
         lengths = lengths[seen] / np.sqrt(squares[seen])
-        return replace(
-            model,
+        return Multinomial(
+            n_outcomes,
+            X.shape[1],
             length=max(self.row_norm_ * float(weights[seen] @ lengths) / float(weights.sum()), 1e-300),
             unit=1.0,
             squared_row=max(self.row_norm_**2 * float(weights[seen].sum()) / float(weights.sum()), 1e-300),

@@ -156,7 +156,8 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, softness
         else:
             rival = -1
             for k in range(K):
-                if k != label and (rival < 0 or scores[k] > scores[rival]):
+                posterior[k] = scores[k] + softness * own[k]
+                if k != label and (rival < 0 or posterior[k] > posterior[rival]):
                     rival = k
             at_rest = scores[label] - scores[rival] >= margin
             for k in range(K):
@@ -168,7 +169,6 @@ def epoch(X, y, sample_weight, order, multipliers, state, loss, margin, softness
             for k in range(K):
                 if k == label or k == rival or own[k] < -1e-12:
                     slopes[k] = slope(state, row, k, scratch) * weight + softness
-                posterior[k] = scores[k] + softness * own[k]
             if hinge_direction(posterior, slopes, own, label, margin, delta, moved) < tolerance:
                 continue
         for k in range(K):

@@ -286,9 +286,12 @@ def hinge_pass(rows, y, weights, order, multipliers, state, margin, softness, to
         else:
             length = score_row(words, values, log_count, log_weight, log_mass, scores)
         rival = -1
+        highest = -math.inf
         for k in range(K):
-            if k != label and (rival < 0 or scores[k] > scores[rival]):
+            soft = scores[k] + softness * multipliers[i, k]
+            if k != label and soft > highest:
                 rival = k
+                highest = soft
         active[0] = label
         n = 1
         for k in range(K):
@@ -366,6 +369,16 @@ def longest(indptr):
     for i in range(len(indptr) - 1):
         most = max(most, indptr[i + 1] - indptr[i])
     return most
+
+
+@compiled
+def add_labelled(rows, y, weights, count):
+    """count[w, k] += sum of weight_i x_iw over the rows of label k."""
+    indptr, indices, data = rows
+    for i in range(len(y)):
+        if y[i] >= 0:
+            for p in range(indptr[i], indptr[i + 1]):
+                count[indices[p], y[i]] += weights[i] * data[p]
 
 
 @compiled

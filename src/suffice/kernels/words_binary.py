@@ -1,7 +1,8 @@
 """Incremental passes over sparse counts with two outcomes: everything by differences.
 
-The margin of the label needs only log(count_w1 / count_w0), so scoring reads one number a word, a step refreshes one, and a row has
-a single multiplier r in [0, 1] (of its label; the other outcome has -r). Otherwise as `suffice.kernels.words`.
+The margin of the label needs only log(count_w1 / count_w0), the slope along a row's step only 1 / count_w0 + 1 / count_w1, and a row
+has a single multiplier r in [0, 1] (of its label; the other outcome has -r). So a word is a record (count_w0, count_w1, difference,
+slope) of half a cache line: scoring reads the last two, a step refreshes all four. Otherwise as `suffice.kernels.words`.
 """
 
 import math
@@ -11,34 +12,60 @@ import numpy as np
 from .compile import compiled
 from .fast_log import fast_log
 from .incremental import BOUNDARY, NCLL
+from .prefetch import prefetch
 from .words import DOWNWARDS, FLOOR, REST, longest
 
+DIFFERENCE, SLOPE = 2, 3  # columns of a record
+AHEAD = 2  # rows from now that are fetched from memory
+
 
 @compiled
-def difference_row(words, values, difference):
-    """sum_w x_w log(count_w1 / count_w0), and |x|."""
-    total = 0.0
+def read_row(words, values, records):
+    """sum_w x_w difference_w, |x|, sum_w x_w^2 slope_w and the largest x_w slope_w."""
+    score = 0.0
     length = 0.0
+    slope = 0.0
+    most = 0.0
     for p in range(len(words)):
-        total += values[p] * difference[words[p]]
-        length += values[p]
-    return total, length
+        x = values[p]
+        share = x * records[words[p], SLOPE]
+        score += x * records[words[p], DIFFERENCE]
+        slope += x * share
+        length += x
+        most = max(most, share)
+    return score, length, slope, most
 
 
 @compiled
-def both_slopes(words, values, count, mass):
-    slope0 = 1.0 / mass[0]
-    slope1 = 1.0 / mass[1]
-    ratio0 = slope0
-    ratio1 = slope1
+def largest_share(words, values, records, outcome):
+    """The largest x / count: the share of a cell of this outcome that a step of -1 would take."""
+    most = 0.0
     for p in range(len(words)):
-        share0 = values[p] / count[words[p], 0]
-        share1 = values[p] / count[words[p], 1]
-        slope0 += values[p] * share0
-        slope1 += values[p] * share1
-        ratio0 = max(ratio0, share0)
-        ratio1 = max(ratio1, share1)
-    return slope0, slope1, ratio0, ratio1
+        most = max(most, values[p] / records[words[p], outcome])
+    return most
+
+
+@compiled
+def move_row(words, values, records, step, buffer):
+    """Add step * x to the counts of outcome 1, take it off those of outcome 0, and refresh the records."""
+    n = len(words)
+    for p in range(n):
+        record = records[words[p]]
+        zero = max(record[0] - step * values[p], FLOOR)
+        one = max(record[1] + step * values[p], FLOOR)
+        record[0] = zero
+        record[1] = one
+        buffer[0, p] = zero
+        buffer[1, p] = one
+    for p in range(n):
+        zero, one = buffer[0, p], buffer[1, p]
+        ratio = one / zero
+        buffer[0, p] = fast_log(ratio)
+        buffer[1, p] = (1.0 + ratio) / one
+    for p in range(n):
+        record = records[words[p]]
+        record[DIFFERENCE] = buffer[0, p]
+        record[SLOPE] = buffer[1, p]
 
 
 @compiled
@@ -66,64 +93,60 @@ def logistic_step(margin, slope, own, wanted):
 def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softness, tolerance, slack):
     indptr, indices, data = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
-    difference = np.empty(len(count))
+    records = np.empty((len(count), 4))
     for w in range(len(count)):
-        difference[w] = log_count[w, 1] - log_count[w, 0]
-    buffer = np.empty(longest(indptr))
+        zero, one = count[w, 0], count[w, 1]
+        records[w, 0], records[w, 1] = zero, one
+        records[w, DIFFERENCE] = log_count[w, 1] - log_count[w, 0]
+        records[w, SLOPE] = 1.0 / zero + 1.0 / one
+    buffer = np.empty((2, longest(indptr)))
     offset = math.log(mass[1] / mass[0])
     per_word = math.log(weight[1] / weight[0])
     n_moved = 0
     n_shortened = 0
     change = 0.0
-    for i in order:
+    for t in range(len(order)):
+        i = order[t]
         if weights[i] <= 0.0:
             continue
         sign = 1.0 if y[i] == 1 else -1.0
         own = multipliers[i, y[i]]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
-        score, length = difference_row(words, values, difference)
+        soon = order[min(t + AHEAD, len(order) - 1)]
+        for place in range(indptr[soon], indptr[soon + 1], 8):
+            prefetch(indices, np.int64(place) * indices.itemsize)
+            prefetch(data, np.int64(place) * 8)
+        score, length, slope, most = read_row(words, values, records)
+        slope += 1.0 / mass[0] + 1.0 / mass[1]
         lead = sign * (score + offset - length * per_word)
         if loss == NCLL:
             wanted = 1.0 / (1.0 + math.exp(lead)) - own
+            change += weights[i] * abs(wanted)
             slack[i] = 0.3 * tolerance - abs(wanted)
             if abs(wanted) < tolerance:
-                change += weights[i] * abs(wanted)
                 continue
+            step = logistic_step(lead, 0.5 * (1.0 + DOWNWARDS) * slope * weights[i], own, wanted)
         else:
             slack[i] = lead - margin - REST if own < 1e-12 else 0.0
             if lead >= margin and own < 1e-12:
                 continue
-        slope0, slope1, ratio0, ratio1 = both_slopes(words, values, count, mass)
-        if loss == NCLL:
-            falls0 = (wanted > 0.0) == (sign > 0.0)
-            slope = slope0 * (DOWNWARDS if falls0 else 1.0) + slope1 * (1.0 if falls0 else DOWNWARDS)
-            step = logistic_step(lead, slope * weights[i], own, wanted)
-            change += weights[i] * abs(wanted)
-        else:
-            step = (margin - lead - 2.0 * softness * own) / ((slope0 + slope1) * weights[i] + 2.0 * softness)
+            step = (margin - lead - 2.0 * softness * own) / (slope * weights[i] + 2.0 * softness)
             step = min(max(step, -own), 1.0 - own)
             change += weights[i] * abs(step)
             if abs(step) < tolerance:
                 continue
-        ratio = ratio0 if step * sign > 0.0 else ratio1
-        most = BOUNDARY / (ratio * weights[i])
-        if abs(step) > most:
-            step = math.copysign(most, step)
-            n_shortened += 1
+        falls = 0 if step * sign > 0.0 else 1
+        if abs(step) * weights[i] * max(most, 1.0 / mass[falls]) > BOUNDARY:  # `most` is of both outcomes: look closer
+            share = max(largest_share(words, values, records, falls), 1.0 / mass[falls])
+            highest = BOUNDARY / (share * weights[i])
+            if abs(step) > highest:
+                step = math.copysign(highest, step)
+                n_shortened += 1
         multipliers[i, y[i]] += step
         multipliers[i, 1 - y[i]] -= step
         step *= sign * weights[i]
-        for p in range(len(words)):
-            cell0 = max(count[words[p], 0] - step * values[p], FLOOR)
-            cell1 = max(count[words[p], 1] + step * values[p], FLOOR)
-            count[words[p], 0] = cell0
-            count[words[p], 1] = cell1
-            buffer[p] = cell1 / cell0
-        for p in range(len(words)):
-            buffer[p] = fast_log(buffer[p])
-        for p in range(len(words)):
-            difference[words[p]] = buffer[p]
+        move_row(words, values, records, step, buffer)
         mass[0] = max(mass[0] - step, FLOOR)
         mass[1] = max(mass[1] + step, FLOOR)
         weight[0] = max(weight[0] - step * length, FLOOR)
@@ -136,5 +159,6 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softn
         log_weight[k] = math.log(weight[k])
     for w in range(len(count)):
         for k in range(2):
-            log_count[w, k] = fast_log(count[w, k])
+            count[w, k] = records[w, k]
+            log_count[w, k] = fast_log(records[w, k])
     return n_moved, n_shortened, change / max(weights.sum(), 1e-300)

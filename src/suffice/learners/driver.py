@@ -6,8 +6,9 @@ Every fit minimises, over the natural parameters,
 
 where the second term is minus the log-likelihood of the prior's pseudo-statistics (a record in the shape of the moments). A learner
 is a frozen record of options with `init(problem, start, generator) -> State` and `step(problem, state) -> State`; the state carries
-`moments`. After each pass the driver measures F on all rows and keeps the best state, so the objective it reports never rises and
-an interruption loses nothing.
+`moments` and their `measure`: F on all rows. The driver keeps the best state, so the objective it reports never rises and an
+interruption loses nothing. A learner whose measure costs as much as a pass may leave it out (None) after some of them; the last
+one is measured.
 """
 
 from __future__ import annotations
@@ -117,18 +118,21 @@ def run(
     """
     if not getattr(learner, "watch", True):
         return rest(learner, problem, start, generator, max_epochs, multipliers, collected)
-    kept = problem.measure(start)
+    kept = measure = problem.measure(start)
     best = Fit(start, kept)
     began = time.perf_counter()
-    state = None
+    state: Any = None
     try:
         state = learner.init(problem, start, generator, multipliers)
         quiet = 0
         for epoch in range(1, max_epochs + 1):
             state = learner.step(problem, state)
-            measure = state.measure
+            if state.measure is None and epoch == max_epochs:
+                state = learner.measured(problem, state)
+            is_measured = state.measure is not None
+            measure = state.measure if is_measured else measure
             previous = kept.objective
-            if not keep_best or measure.objective <= previous or not np.isfinite(previous):
+            if is_measured and (not keep_best or measure.objective <= previous or not np.isfinite(previous)):
                 best.moments, best.measure = state.moments, measure
                 kept = measure
             line = {
@@ -146,6 +150,8 @@ def run(
             best.n_iter = epoch
             if report is not None:
                 report(epoch, line)
+            if not is_measured:
+                continue
             scale = problem.scale(measure)
             if measure.gap <= tol * scale:
                 best.converged, best.stopped = True, f"the duality gap fell below tol={tol:g}"

@@ -19,10 +19,11 @@ FULL = 4  # every so many passes no row is left out
 
 @dataclass
 class State:
-    moments: Any
+    moments: Any  # when they were last measured
     multipliers: np.ndarray
     generator: np.random.Generator
-    measure: Measure | None = None
+    measure: Measure | None = None  # of the moments; None after a pass that was not measured
+    safe: Any = None  # the multipliers when they were last measured
     n_shortened: int = 0
     is_done: bool = False
     is_searching: bool = False
@@ -37,7 +38,7 @@ class Incremental:
     tolerance: float = (
         1e-3  # rows whose weights would change by less are passed over; done when the mean is below twice this
     )
-    watch: bool = True  # measure the objective and the gap after every pass
+    watch: bool = True  # measure the objective and the gap (of words, only after full passes and the last one)
 
     def init(self, problem: Problem, start, generator, multipliers=None, collected=None) -> State:
         model, y = problem.model, problem.y
@@ -58,7 +59,7 @@ class Incremental:
                 raise ValueError(
                     "the prior lies outside the domain of the model: give every outcome and column a positive prior"
                 )
-        return State(moments, multipliers.copy(), generator)
+        return State(moments, multipliers.copy(), generator, safe=multipliers)
 
     def step(self, problem: Problem, state: State) -> State:
         model = problem.model
@@ -68,7 +69,6 @@ class Incremental:
         is_full = state.is_settled or state.n_passes % FULL == 0
         if not is_full:
             order = order[slack[order] <= 0.0]
-        before = state.multipliers.copy() if self.watch else None
         tolerance = model.row_tolerance(problem.loss, problem.prior, self.tolerance)
         n_moved, n_shortened, change = model.incremental_pass(
             problem.X, problem.y, problem.weights, order, state.multipliers, arrays, problem.loss, tolerance, slack
@@ -76,22 +76,26 @@ class Incremental:
         # words are many and their gap costs a pass to know; tables go on until the gap says so
         is_settled = n_moved == 0 or (not model.table_prior and change < 2.0 * tolerance)
         is_done = is_settled and (is_full or not (slack > 0.0).any())
-        if not self.watch:
-            return replace(
-                state, arrays=arrays, slack=slack, is_settled=is_settled, is_done=is_done, n_passes=state.n_passes + 1
-            )
+        state = replace(
+            state, measure=None, n_shortened=n_shortened, is_done=is_done, is_settled=is_settled, arrays=arrays, slack=slack,
+            n_passes=state.n_passes + 1,
+        )  # fmt: skip
+        is_due = is_full or is_done or model.table_prior or not problem.loss.is_discriminative
+        return self.measured(problem, state) if self.watch and is_due else state
+
+    def measured(self, problem: Problem, state: State) -> State:
+        """The state with its moments and their measure. Where rounding left the domain, moments come from the multipliers again."""
+        model, arrays = problem.model, state.arrays
+        assert arrays is not None  # a pass was made
         moments = model.moments_of_state(arrays)
-        if not model.in_domain(moments):  # rounding: rebuild from the weights themselves, or go back
+        if not model.in_domain(moments):
             moments = self._moments(problem, state.multipliers)
-            if before is not None and not model.in_domain(moments):
-                state.multipliers[:] = before
-                moments = self._moments(problem, before)
+            if not model.in_domain(moments):
+                state.multipliers[:] = state.safe
+                moments = self._moments(problem, state.safe)
             arrays = model.state_of(moments)
         measure = problem.measure(moments, state.multipliers, arrays)
-        return State(
-            moments, state.multipliers, state.generator, measure, n_shortened, is_done,
-            is_settled=is_settled, arrays=arrays, slack=slack, n_passes=state.n_passes + 1,
-        )  # fmt: skip
+        return replace(state, moments=moments, arrays=arrays, measure=measure, safe=state.multipliers.copy())
 
     def finished(self, problem: Problem, state: State):
         """The moments after passes that nobody watched."""

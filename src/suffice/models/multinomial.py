@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
 from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass
@@ -84,13 +83,14 @@ class Multinomial(Model):
         return scores
 
     def rows_of(self, X):
-        return (X.indptr, X.indices, X.data), "pairs"
+        """Places as unsigned numbers: compiled loops need not ask whether they count from the end."""
+        return (X.indptr, X.indices.view(f"u{X.indices.itemsize}"), X.data), "pairs"
 
     def statistics(self, X, y, weights) -> Moments:
-        labelled = np.flatnonzero(y >= 0)
-        shape = (len(y), self.n_outcomes)
-        labels = sparse.csr_matrix((weights[labelled], (labelled, y[labelled])), shape=shape)
-        count = np.asarray((X.T @ labels).todense())
+        from ..kernels.words import add_labelled
+
+        count = np.zeros((self.n_features, self.n_outcomes))
+        add_labelled(self.rows_of(X)[0], y, weights, count)
         return Moments(label_masses(y, weights, self.n_outcomes), count)
 
     def expected_statistics(self, X, responsibilities) -> Moments:
@@ -200,9 +200,7 @@ class Multinomial(Model):
             return None
         from ..kernels.words_stochastic import stochastic_pass
 
-        indptr, indices, data = self.rows_of(X)[0]
-        rows = indptr, indices.view(np.uint32) if indices.dtype == np.int32 else indices, data
-        return stochastic_pass(rows, y, weights, order, rates, state, loss.code, loss.margin, 1e-9)
+        return stochastic_pass(self.rows_of(X)[0], y, weights, order, rates, state, loss.code, loss.margin, 1e-9)
 
     def row_tolerance(self, loss, prior, tolerance):
         """Multipliers of the hinge are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
