@@ -162,17 +162,16 @@ def one_pass() -> None:
 
 
 @numba.njit(nogil=True)
-def arithmetic(n):
-    x = 1.0
+def arithmetic(numbers, n):
     for _ in range(n):
-        x = x * 0.999999 + 1e-6
-    return x
+        for i in range(len(numbers)):
+            numbers[i] = 1.0 / (0.5 + numbers[i])
 
 
 def arithmetic_on(n_jobs: int) -> None:
-    """The same work by one thread or two: what the machine itself gains by the second."""
+    """The same work by one thread or two, within the nearest cache: what the machine itself gains by the second."""
     with ThreadPoolExecutor(n_jobs) as pool:
-        list(pool.map(arithmetic, [100_000_000 // n_jobs] * n_jobs))
+        list(pool.map(lambda _: arithmetic(np.ones(1000), 50_000 // n_jobs), range(n_jobs)))
 
 
 def csr(X) -> sparse.csr_matrix:

@@ -198,17 +198,18 @@ def propose_document(
 
 
 @compiled
-def takes_too_much(words, factor, step, move, mass, count):
-    """Whether a cell or mass would lose more than its share: without a division, as it is asked of every step in turn."""
-    Z, K = count.shape[1], count.shape[2]
+def add_cells(words, factor, step, count, weight):
+    """Add factor * step to the model. Returns the least that is left of a cell after 1 / (1 - KEEP) times as much."""
+    Z, K = weight.shape
     least = 0.0
-    for k in range(K):
-        least = min(least, mass[k] + factor * move[k])
     for p in range(len(words)):
         for z in range(Z):
             for k in range(K):
-                least = min(least, count[words[p], z, k] + factor * step[p, z, k])
-    return least < 0.0
+                cell = factor * step[p, z, k]
+                least = min(least, count[words[p], z, k] + cell / (1.0 - KEEP))
+                count[words[p], z, k] += cell
+                weight[z, k] += cell
+    return least
 
 
 @compiled
@@ -216,8 +217,12 @@ def take_step(words, document_weight, own, mine, state, step, move):
     """Add a proposed step to the model; returns whether it had to be shortened because of others in the block."""
     mass, total_mass, count, weight = state
     Z, K = weight.shape
-    shortened = takes_too_much(words, document_weight / (1.0 - KEEP), step, move, mass, count)
+    least = add_cells(words, document_weight, step, count, weight)
+    for k in range(K):
+        least = min(least, mass[k] + document_weight * move[k] / (1.0 - KEEP))
+    shortened = least < 0.0
     if shortened:
+        add_cells(words, -document_weight, step, count, weight)
         taken = 0.0
         for k in range(K):
             taken = max(taken, -move[k] / mass[k])
@@ -234,16 +239,11 @@ def take_step(words, document_weight, own, mine, state, step, move):
                     before = np.float64(mine[p, z, k]) - step[p, z, k]
                     mine[p, z, k] = before + rate * step[p, z, k]
                     step[p, z, k] = np.float64(mine[p, z, k]) - before
+        add_cells(words, document_weight, step, count, weight)
     for k in range(K):
         own[k] += move[k]
         mass[k] += document_weight * move[k]
         total_mass[0] += document_weight * move[k]
-    for p in range(len(words)):
-        for z in range(Z):
-            for k in range(K):
-                cell = document_weight * step[p, z, k]
-                count[words[p], z, k] += cell
-                weight[z, k] += cell
     return shortened
 
 

@@ -7,13 +7,14 @@ that a pass costs little more than reading the documents. The model brings the i
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-from ..engines import in_company
+from ..engines import Engine, in_company, shards
 from .driver import Measure, Problem
 
 SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
@@ -23,6 +24,7 @@ REST = 0.3  # documents that wanted less than this share of the tolerance are le
 PATIENCE = (
     60_000  # looks at a counter (a tenth of a millisecond or two) before a thread that waits for others goes to sleep
 )
+SHARD = 256  # documents whose contributions one thread fills at a time
 ROOM = 0.25  # share of the prior's counts that is left with them
 
 
@@ -136,7 +138,12 @@ class IncrementalTopics:
         shapes[:] = model.concentration + (lengths / model.n_topics)[:, None, None]
         stored = np.empty((X.nnz, model.n_topics, K), dtype=np.float32)
         rows, options = model.rows_of(X)[0], self._options(problem)
-        fill_contributions(rows, 0, n, multipliers, model.state_of(start), options, shapes, stored)
+        arrays = model.state_of(start)
+
+        def fill(part: slice) -> None:
+            fill_contributions(rows, part.start, part.stop, multipliers, arrays, options, shapes, stored)
+
+        deque(Engine(self.n_jobs).each(fill, shards(n, SHARD)), maxlen=0)
         make_room(rows, problem.weights, stored, problem.prior.count, ROOM)
         moments = self._moments(problem, multipliers, stored)
         blocks = self.blocks * (4 if problem.loss.name == "hinge" else 1)  # its steps are bolder
