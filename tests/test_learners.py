@@ -281,7 +281,8 @@ def test_an_interruption_keeps_the_best_state(case, learner):
     assert found.n_iter == 3
     assert not found.converged
     assert "interrupted" in found.stopped
-    assert problem.measure(found.moments).objective == pytest.approx(min(seen), rel=1e-12)
+    assert found.measure.objective <= min(seen)  # passes that were not measured yet count, too
+    assert problem.measure(found.moments).objective == pytest.approx(found.measure.objective, rel=1e-12)
 
 
 def test_keep_best_false_keeps_the_last(case):

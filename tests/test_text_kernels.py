@@ -171,6 +171,20 @@ def test_passes_that_are_not_measured_are_told_and_the_last_one_is_measured(max_
     np.testing.assert_allclose(fit.moments.count, expected.count, rtol=1e-9)
 
 
+def test_an_interruption_measures_passes_that_were_not():
+    task = problem("hinge", 3, 0.1)
+
+    def report(epoch: int, line: dict) -> None:
+        if epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        fit = run(Incremental(1e-9), task, task.prior, np.random.default_rng(0), tol=0.0, report=report)
+    assert fit.measure.objective < fit.history["objective"][-1]
+    expected = task.prior + task.model.expected_statistics(task.X, fit.multipliers)
+    np.testing.assert_allclose(fit.moments.count, expected.count, rtol=1e-9)
+
+
 def test_scores_agree_with_the_formula():
     task = problem("ncll", 3, 0.1)
     which = np.array([5, 0, 17])

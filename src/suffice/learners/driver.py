@@ -168,6 +168,10 @@ def run(
         else:
             best.stopped = f"max_epochs={max_epochs} passes were made"
     except KeyboardInterrupt:
+        if state is not None and state.measure is None and getattr(state, "n_passes", 0) > 0:
+            state = learner.measured(problem, state)
+            if state.measure.objective <= kept.objective:
+                best.moments, best.measure = state.moments, state.measure
         best.stopped = "interrupted; the best state so far was kept"
         warnings.warn(f"training was {best.stopped}", stacklevel=2)
     best.multipliers = getattr(state, "multipliers", None)
