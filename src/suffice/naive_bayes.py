@@ -318,24 +318,26 @@ class BernoulliNB(GenerativeClassifier):
         self.binarize = binarize
 
     def _check_rows(self, X, *, reset):
+        is_sparse = sparse.issparse(X)
+        if is_sparse:
+            X = X.copy()
+            X.sum_duplicates()
+        values = X.data if is_sparse else X
         if self.binarize is None:
-            values = X.data if sparse.issparse(X) else X
             wrong = ~((values == 0) | (values == 1) | np.isnan(values))
             if wrong.any():
                 raise ValueError(
                     f"binarize=None but X has the value {values[wrong][0]}: give a threshold, or only 0 and 1"
                 )
-            return X
-        if sparse.issparse(X):
-            if self.binarize < 0:
-                raise ValueError(
-                    f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1"
-                )
-            X = X.copy()
-            X.data = np.where(np.isnan(X.data), np.nan, self.binarize < X.data)
-            X.eliminate_zeros()
-            return X
-        return np.where(np.isnan(X), np.nan, self.binarize < X)
+        elif is_sparse and self.binarize < 0:
+            raise ValueError(f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1")
+        else:
+            values = np.where(np.isnan(values), np.nan, self.binarize < values)
+        if not is_sparse:
+            return values
+        X.data = values
+        X.eliminate_zeros()
+        return X
 
     def _model(self, X, n_outcomes, codes, weights):
         return Bernoulli.for_data(X, n_outcomes)

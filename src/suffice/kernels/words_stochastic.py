@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from .compile import compiled
+from .compile import bound, compiled
 from .fast_log import fast_log
 from .incremental import HINGE
-from .words import longest, score_row_ahead
+from .words import longest, score_one
 
 KEEP = 0.5
 
@@ -44,11 +44,10 @@ def step_outcome(words, values, state, k, step, buffer):
     return n_kept
 
 
-@compiled
-def stochastic_pass(rows, y, weights, order, rates, state, loss, margin, least):
+def stochastic_loop(rows, y, weights, order, rates, state, loss, margin, least):
     """One pass in the given order; returns the number of cells that were kept from falling too far."""
     indptr, indices, data = rows
-    mass, total, count, weight, log_count, log_weight, log_mass = state
+    mass, total = state[0], state[1]
     K = len(mass)
     scores = np.empty(K)
     buffer = np.empty(longest(indptr))
@@ -58,7 +57,7 @@ def stochastic_pass(rows, y, weights, order, rates, state, loss, margin, least):
         label = y[i]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
-        score_row_ahead(rows, i, order[min(t + 1, len(order) - 1)], log_count, log_weight, log_mass, scores)
+        score_one(rows, i, order[min(t + 1, len(order) - 1)], state, scores)
         rival = -1
         for k in range(K):
             if k != label and (rival < 0 or scores[k] > scores[rival]):
@@ -85,3 +84,11 @@ def stochastic_pass(rows, y, weights, order, rates, state, loss, margin, least):
         n_kept += step_outcome(words, values, state, label, rate * others / (own + others), buffer)
     total[0] = mass.sum()
     return n_kept
+
+
+def bind(name, **kernels):
+    """The pass over the words of a family that brings its own `score_one` and `step_outcome`."""
+    return bound(stochastic_loop, name, **kernels)
+
+
+stochastic_pass = bind("multinomial")
