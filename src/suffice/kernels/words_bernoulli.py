@@ -14,7 +14,7 @@ so that the sum over all words needs only the power sums of a - c, which change 
 of an outcome are refreshed at every step of it.
 
 The state is a `Work`. As in `suffice.kernels.categorical` the on-count of word w is cell 2w + 1 and its off-count 2w. Between passes
-all of count and log_count hold; within a pass off-counts of members only, and log_count[2w + 1, k] = log a_wk (+ what P misses).
+all of them and their logarithms hold; within a pass off-counts of members only, and log_cells[2w + 1, k] = log a_wk (+ what P misses).
 """
 
 import math
@@ -57,9 +57,9 @@ class Work(NamedTuple):
 
     mass: np.ndarray  # [K]
     total: np.ndarray  # [1]
-    count: np.ndarray  # [2W, K]
+    cells: np.ndarray  # [2W, K]: counts
     weight: np.ndarray  # [K]: M
-    log_count: np.ndarray  # [2W, K]
+    log_cells: np.ndarray  # [2W, K]
     centre: np.ndarray  # [K]: c
     log_mass: np.ndarray  # [K]
     room: np.ndarray  # [K]: R
@@ -118,7 +118,7 @@ def score_one(rows, i, following, state, scores):
     width = K * 8
     first, last = np.int64(indptr[i]), np.int64(indptr[i + 1])
     soon, soon_last = np.int64(indptr[following]), np.int64(indptr[following + 1]) - 1
-    is_large = state.count.size > LARGE
+    is_large = state.cells.size > LARGE
     for k in range(K):
         scores[k] = 0.0
     pairs = first + ((last - first) & ~1)
@@ -128,17 +128,17 @@ def score_one(rows, i, following, state, scores):
                 place = q if q < last else max(min(soon + q - last, soon_last), first)
                 offset = (2 * np.int64(indices[place]) + 1) * width
                 for line in range(0, width, LINE):
-                    prefetch(state.log_count, offset + line)
-                    prefetch(state.count, offset + line)
+                    prefetch(state.log_cells, offset + line)
+                    prefetch(state.cells, offset + line)
         a, b = 2 * np.int64(indices[p]) + 1, 2 * np.int64(indices[p + 1]) + 1
         for k in range(K):
-            u = (state.count[a, k] - state.centre[k]) * state.inverse[k]
-            v = (state.count[b, k] - state.centre[k]) * state.inverse[k]
-            scores[k] += (state.log_count[a, k] + polynomial(u)) + (state.log_count[b, k] + polynomial(v))
+            u = (state.cells[a, k] - state.centre[k]) * state.inverse[k]
+            v = (state.cells[b, k] - state.centre[k]) * state.inverse[k]
+            scores[k] += (state.log_cells[a, k] + polynomial(u)) + (state.log_cells[b, k] + polynomial(v))
     if pairs < last:
         a = 2 * np.int64(indices[pairs]) + 1
         for k in range(K):
-            scores[k] += state.log_count[a, k] + polynomial((state.count[a, k] - state.centre[k]) * state.inverse[k])
+            scores[k] += state.log_cells[a, k] + polynomial((state.cells[a, k] - state.centre[k]) * state.inverse[k])
     for k in range(K):
         scores[k] += state.log_mass[k] + state.background[k] - (last - first) * state.log_room[k]
     return float(last - first)
@@ -151,8 +151,8 @@ def slope_and_ratio(words, values, state, k):
     ratio = max(1.0 / state.mass[k], 1.0 / ((1.0 - HIGH) * state.room[k]))
     for p in range(len(words)):
         w = words[p]
-        on = state.count[2 * w + 1, k]
-        off = state.count[2 * w, k] if state.is_member[w, k] else state.weight[k] - on
+        on = state.cells[2 * w + 1, k]
+        off = state.cells[2 * w, k] if state.is_member[w, k] else state.weight[k] - on
         slope += 1.0 / on - 1.0 / off
         ratio = max(ratio, 1.0 / on)
     if state.lowest[k] * ratio < 1.0:  # a member has fewer off than any of the row's words has on
@@ -162,7 +162,7 @@ def slope_and_ratio(words, values, state, k):
         for j in range(state.n_members[0, k]):
             w = state.members[k, j]
             if marks[w] == 0.0:
-                ratio = max(ratio, 1.0 / state.count[2 * w, k])
+                ratio = max(ratio, 1.0 / state.cells[2 * w, k])
         for p in range(len(words)):
             marks[words[p]] = 0.0
     return max(slope, 1.0 / state.mass[k]), ratio
@@ -180,7 +180,7 @@ def move_outcome(words, values, state, k, step, length, buffer):
     n_kept = 0
     for p in range(len(words)):
         w = words[p]
-        old = state.count[2 * w + 1, k]
+        old = state.cells[2 * w + 1, k]
         least = max(KEEP * old, LEAST)
         kept = max(least - (old + step), 0.0)
         n_kept += kept > 0.0
@@ -188,30 +188,30 @@ def move_outcome(words, values, state, k, step, length, buffer):
         change_on(state, k, w, old, new)
         buffer[p] = new
         if state.is_member[w, k]:
-            state.count[2 * w, k] = max(state.count[2 * w, k] - kept, LEAST)
+            state.cells[2 * w, k] = max(state.cells[2 * w, k] - kept, LEAST)
             state.is_member[w, k] = IN_ROW
         elif is_common((new - state.centre[k]) / room):
             state.is_member[w, k] = IN_ROW
             state.members[k, state.n_members[0, k]] = w
             state.n_members[0, k] += 1
-            state.count[2 * w, k] = max(room - (new - state.centre[k]), LEAST)
+            state.cells[2 * w, k] = max(room - (new - state.centre[k]), LEAST)
     for j in range(state.n_members[0, k]):
         w = state.members[k, j]
         if state.is_member[w, k] == IN_ROW:
             state.is_member[w, k] = MEMBER
             continue
-        old = state.count[2 * w, k]
+        old = state.cells[2 * w, k]
         least = max(KEEP * old, LEAST)
         kept = least - (old + step)
-        state.count[2 * w, k] = least if kept > 0.0 else old + step
+        state.cells[2 * w, k] = least if kept > 0.0 else old + step
         if kept > 0.0:
-            on = state.count[2 * w + 1, k]
+            on = state.cells[2 * w + 1, k]
             change_on(state, k, w, on, max(on - kept, LEAST))
             n_kept += 1
     for p in range(len(words)):
         buffer[p] = fast_log(buffer[p])
     for p in range(len(words)):
-        state.log_count[2 * words[p] + 1, k] = buffer[p]
+        state.log_cells[2 * words[p] + 1, k] = buffer[p]
     state.peak[k] = max(state.peak[k], room)
     if room < FALL * state.peak[k] or state.n_members[0, k] > 2 * state.n_members[1, k] + SPARE:
         settle(state, k, False)
@@ -223,7 +223,7 @@ def move_outcome(words, values, state, k, step, length, buffer):
 @compiled
 def change_on(state, k, w, old, new):
     """Set an on-count, and the power sums with it."""
-    state.count[2 * w + 1, k] = new
+    state.cells[2 * w + 1, k] = new
     old = (old - state.centre[k]) * state.scale[k]
     new = (new - state.centre[k]) * state.scale[k]
     one, other = old, new
@@ -250,7 +250,7 @@ def refresh(state, k):
     least = np.inf
     for j in range(n):
         w = state.members[k, j]
-        on_counts[j], off_counts[j] = state.count[2 * w + 1, k], state.count[2 * w, k]
+        on_counts[j], off_counts[j] = state.cells[2 * w + 1, k], state.cells[2 * w, k]
     for j in range(n):
         q, off = (on_counts[j] - state.centre[k]) * inverse, off_counts[j] * inverse
         least = min(least, off_counts[j])
@@ -259,7 +259,7 @@ def refresh(state, k):
         logs += missed
         on_counts[j] = fast_log(on_counts[j]) + missed
     for j in range(n):
-        state.log_count[2 * state.members[k, j] + 1, k] = on_counts[j]
+        state.log_cells[2 * state.members[k, j] + 1, k] = on_counts[j]
     n_words, share = len(state.is_member), state.centre[k] / state.weight[k]
     state.background[k] = n_words * math.log1p(-share) - logs
     state.bend[k] = (slopes + n_words * share) * inverse  # 1 / R - 1 / M is share / R
@@ -274,7 +274,7 @@ def settle(state, k, is_fresh):
     sums = np.zeros(DEGREE)
     n = 0
     for w in range(len(state.is_member)):
-        on = state.count[2 * w + 1, k]
+        on = state.cells[2 * w + 1, k]
         q = (on - centre) * state.scale[k]
         power = 1.0
         for r in range(DEGREE):
@@ -282,13 +282,13 @@ def settle(state, k, is_fresh):
             sums[r] += power
         if is_common(q):
             if not is_fresh and not state.is_member[w, k]:
-                state.count[2 * w, k] = max(room - (on - centre), LEAST)
+                state.cells[2 * w, k] = max(room - (on - centre), LEAST)
             state.is_member[w, k] = MEMBER
             state.members[k, n] = w
             n += 1
         elif state.is_member[w, k]:
             state.is_member[w, k] = 0
-            state.log_count[2 * w + 1, k] = math.log(on)
+            state.log_cells[2 * w + 1, k] = math.log(on)
     state.powers[k] = sums
     state.n_members[:, k] = n
     refresh(state, k)
@@ -320,14 +320,14 @@ def finish(state, weight, log_weight):
             n_members += state.is_member[w, k]
         if n_members == 0:
             for k in range(len(level)):
-                state.count[2 * w, k] = level[k] - state.count[2 * w + 1, k]
+                state.cells[2 * w, k] = level[k] - state.cells[2 * w + 1, k]
         else:
             for k in range(len(level)):
                 if not state.is_member[w, k]:
-                    state.count[2 * w, k] = level[k] - state.count[2 * w + 1, k]
+                    state.cells[2 * w, k] = level[k] - state.cells[2 * w + 1, k]
         for k in range(len(level)):
-            state.log_count[2 * w, k] = fast_log(state.count[2 * w, k])
-            state.log_count[2 * w + 1, k] = fast_log(state.count[2 * w + 1, k])
+            state.log_cells[2 * w, k] = fast_log(state.cells[2 * w, k])
+            state.log_cells[2 * w + 1, k] = fast_log(state.cells[2 * w + 1, k])
         for k in range(len(level)):
             weight[w, k], log_weight[w, k] = level[k], log_level[k]
 
