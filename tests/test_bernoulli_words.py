@@ -104,8 +104,8 @@ def test_slopes_are_what_a_step_adds_to_the_score(prior):
     work, _, _ = passes(task, 1)
     places, words, buffer = (task.X.indptr, task.X.indices, task.X.data), task.X[7].indices, np.empty(60)
     for k in range(4):
-        slope, ratio = kernels.slope_and_ratio(words, np.ones(len(words)), work, k)
-        before, step = scores_of(task, work)[7, k], 1e-4 / ratio
+        slope, share, _ = kernels.slope_and_shares(words, np.ones(len(words)), work, k)
+        before, step = scores_of(task, work)[7, k], 1e-4 / share
         kernels.move_outcome(words, np.ones(len(words)), work, k, step, float(len(words)), buffer)
         after = np.empty(4)
         kernels.score_one(places, 7, 7, work, after)
@@ -113,21 +113,21 @@ def test_slopes_are_what_a_step_adds_to_the_score(prior):
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_the_ratio_is_of_the_smallest_cell_that_a_step_down_takes_from(prior):
+def test_the_share_is_of_the_smallest_cell_that_a_step_down_takes_from(prior):
     task = problem("ncll", 4, prior)
     work, state, _ = passes(task, 1)
-    ratios = np.empty((len(task.y), 4))
+    shares = np.empty((len(task.y), 4))
     for i in range(len(task.y)):
         words = task.X[i].indices
         for k in range(4):
-            ratios[i, k] = kernels.slope_and_ratio(words, np.ones(len(words)), work, k)[1]
+            shares[i, k] = kernels.slope_and_shares(words, np.ones(len(words)), work, k)[1]
     kernels.finish(work, state[3], state[5])
     moments = task.model.moments_of_state(state)
     on, off, X = moments.count[1::2], moments.count[0::2], task.X.toarray()
     least = np.where(X[:, :, None] > 0, on, off).min(axis=1)
     least = np.minimum(least, moments.mass)
-    assert (ratios * least >= 1 - 1e-9).all()  # never more than asked for
-    assert (ratios * least <= 1 / 0.6 + 1e-9).all()  # rare words' off-counts are known up to 1 - HIGH
+    assert (shares * least >= 1 - 1e-9).all()  # never more than asked for
+    assert (shares * least <= 1 / 0.6 + 1e-9).all()  # rare words' off-counts are known up to 1 - HIGH
 
 
 @pytest.mark.parametrize("loss", ["ncll", "hinge"])

@@ -11,11 +11,11 @@ from saved.make import answer_of
 import suffice
 from suffice.discriminant import GaussianDiscriminant
 from suffice.files import read
-from suffice.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from suffice.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
 from suffice.storage import ArchiveError, load, save
 
 SAVED = Path(__file__).parent / "saved"
-ESTIMATORS = [GaussianNB, MultinomialNB, BernoulliNB, CategoricalNB, PoissonNB, GaussianDiscriminant]
+ESTIMATORS = [GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB, PoissonNB, GaussianDiscriminant]
 
 
 @pytest.fixture

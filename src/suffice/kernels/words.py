@@ -12,7 +12,7 @@ state = (mass[K], total[1], count[W, K], weight[K], log_count[W, K], log_weight[
 rows = (indptr, indices, data). Every pass returns (rows moved, steps shortened, mean over rows of the largest wanted change) and fills
 `slack`: above zero the row is so far from moving that the learner may leave it out of the next passes.
 
-The loops know a family only by `score_one`, `slope_and_ratio` and `move_outcome`; another family binds its own (`bind`).
+The loops know a family only by `score_one`, `slope_and_shares` and `move_outcome`; another family binds its own (`bind`).
 """
 
 import math
@@ -102,25 +102,36 @@ def score_one(rows, i, following, state, scores):
 
 
 @compiled
-def slope_and_ratio(words, values, state, k):
-    """slope_k, and the largest x / moment: the share of a cell that a step of -1 would take."""
+def slope_and_shares(words, values, state, k):
+    """slope_k, and the largest share of a moment that a step of -1 and one of 1 would take."""
     mass, count = state[0], state[2]
     slope = 1.0 / mass[k]
-    ratio = slope
+    share = slope
     for p in range(len(words)):
-        share = values[p] / count[words[p], k]
-        slope += values[p] * share
-        ratio = max(ratio, share)
-    return slope, ratio
+        part = values[p] / count[words[p], k]
+        slope += values[p] * part
+        share = max(share, part)
+    return slope, share, 0.0
 
 
 @compiled
 def move_outcome(words, values, state, k, step, length, buffer):
     """Add step * s(x, k) to the moments and refresh the logarithms of the cells it touched."""
-    mass, total, count, weight, log_count, log_weight, log_mass = state
+    move_mass(state, k, step)
+    move_words(words, values, state, k, step, length, buffer)
+
+
+@compiled
+def move_mass(state, k, step):
+    mass, log_mass = state[0], state[6]
     mass[k] = max(mass[k] + step, FLOOR)
-    weight[k] = max(weight[k] + step * length, FLOOR)
     log_mass[k] = math.log(mass[k])
+
+
+@compiled
+def move_words(words, values, state, k, step, length, buffer):
+    mass, total, count, weight, log_count, log_weight, log_mass = state
+    weight[k] = max(weight[k] + step * length, FLOOR)
     log_weight[k] = math.log(weight[k])
     n = len(words)
     for p in range(n):
@@ -208,10 +219,11 @@ def ncll_loop(rows, y, weights, order, multipliers, state, tolerance, slack):
         highest = 1.0
         for k in range(K):
             if delta[k] != 0.0:
-                slope, ratio = slope_and_ratio(words, values, state, k)
-                if delta[k] < 0.0:
+                slope, down, up = slope_and_shares(words, values, state, k)
+                share = down if delta[k] < 0.0 else up
+                if share > 0.0:
                     slope *= DOWNWARDS
-                    highest = min(highest, BOUNDARY / (-delta[k] * ratio * weights[i]))
+                    highest = min(highest, BOUNDARY / (abs(delta[k]) * share * weights[i]))
                 active[n] = k
                 moves[n] = delta[k]
                 slopes[n] = slope * weights[i]
@@ -270,7 +282,8 @@ def hinge_loop(rows, y, weights, order, multipliers, state, margin, softness, to
     scores = np.empty(K)
     delta = np.empty(K)
     slopes = np.empty(K)
-    ratios = np.empty(K)
+    downs = np.empty(K)
+    ups = np.empty(K)
     wanted = np.empty(K)
     own = np.empty(K)
     active = np.empty(K, np.int64)
@@ -305,7 +318,7 @@ def hinge_loop(rows, y, weights, order, multipliers, state, margin, softness, to
             slack[i] = scores[label] - scores[rival] - margin - REST
             continue
         for j in range(n):
-            slope, ratios[j] = slope_and_ratio(words, values, state, active[j])
+            slope, downs[j], ups[j] = slope_and_shares(words, values, state, active[j])
             own[j] = multipliers[i, active[j]]
             slopes[j] = slope * weights[i] + softness
             wanted[j] = scores[active[j]] + softness * own[j]
@@ -315,8 +328,9 @@ def hinge_loop(rows, y, weights, order, multipliers, state, margin, softness, to
             continue
         rate = 1.0
         for j in range(n):
-            if delta[j] < 0.0:
-                rate = min(rate, BOUNDARY / (-delta[j] * ratios[j] * weights[i]))
+            share = downs[j] if delta[j] < 0.0 else ups[j]
+            if abs(delta[j]) * share > 0.0:
+                rate = min(rate, BOUNDARY / (abs(delta[j]) * share * weights[i]))
         n_shortened += rate < 1.0
         for j in range(n):
             if delta[j] != 0.0:

@@ -145,27 +145,27 @@ def score_one(rows, i, following, state, scores):
 
 
 @compiled
-def slope_and_ratio(words, values, state, k):
-    """What a step of 1 adds to the score of its row, and the largest 1 / cell: the share of it that a step of -1 would take."""
+def slope_and_shares(words, values, state, k):
+    """What a step of 1 adds to the score of its row, and the largest share of a cell that a step of -1 and one of 1 would take."""
     slope = 1.0 / state.mass[k] + state.bend[k]
-    ratio = max(1.0 / state.mass[k], 1.0 / ((1.0 - HIGH) * state.room[k]))
+    share = max(1.0 / state.mass[k], 1.0 / ((1.0 - HIGH) * state.room[k]))
     for p in range(len(words)):
         w = words[p]
         on = state.cells[2 * w + 1, k]
         off = state.cells[2 * w, k] if state.is_member[w, k] else state.weight[k] - on
         slope += 1.0 / on - 1.0 / off
-        ratio = max(ratio, 1.0 / on)
-    if state.lowest[k] * ratio < 1.0:  # a member has fewer off than any of the row's words has on
+        share = max(share, 1.0 / on)
+    if state.lowest[k] * share < 1.0:  # a member has fewer off than any of the row's words has on
         marks = state.scratch[2]
         for p in range(len(words)):
             marks[words[p]] = 1.0
         for j in range(state.n_members[0, k]):
             w = state.members[k, j]
             if marks[w] == 0.0:
-                ratio = max(ratio, 1.0 / state.cells[2 * w, k])
+                share = max(share, 1.0 / state.cells[2 * w, k])
         for p in range(len(words)):
             marks[words[p]] = 0.0
-    return max(slope, 1.0 / state.mass[k]), ratio
+    return max(slope, 1.0 / state.mass[k]), share, 0.0
 
 
 @compiled
@@ -338,6 +338,6 @@ def step_outcome(words, values, state, k, step, buffer):
 
 
 ncll_pass, hinge_pass = bind_passes(
-    "bernoulli", score_one=score_one, slope_and_ratio=slope_and_ratio, move_outcome=move_outcome
+    "bernoulli", score_one=score_one, slope_and_shares=slope_and_shares, move_outcome=move_outcome
 ).values()
 stochastic_pass = bind_stochastic("bernoulli", score_one=score_one, step_outcome=step_outcome)

@@ -22,6 +22,19 @@ KEEP = 0.5
 @compiled
 def step_outcome(words, values, state, k, step, buffer):
     """Add step * s(x, k), keep at least KEEP of every cell, refresh the logarithms. Returns how many cells were kept."""
+    step_mass(state, k, step)
+    return step_words(words, values, state, k, step, buffer)
+
+
+@compiled
+def step_mass(state, k, step):
+    mass, log_mass = state[0], state[6]
+    mass[k] = max(mass[k] + step, KEEP * mass[k])
+    log_mass[k] = math.log(mass[k])
+
+
+@compiled
+def step_words(words, values, state, k, step, buffer):
     mass, total, count, weight, log_count, log_weight, log_mass = state
     n = len(words)
     gained = 0.0
@@ -38,9 +51,7 @@ def step_outcome(words, values, state, k, step, buffer):
     for p in range(n):
         log_count[words[p], k] = buffer[p]
     weight[k] += gained
-    mass[k] = max(mass[k] + step, KEEP * mass[k])
     log_weight[k] = math.log(weight[k])
-    log_mass[k] = math.log(mass[k])
     return n_kept
 
 
