@@ -40,7 +40,8 @@ def test_predictions_are_bit_equal(cls, loss, data):
     again = round_trip(model)
     assert again.get_params() == model.get_params() and set(vars(again)) == set(vars(model))
     np.testing.assert_array_equal(again.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
-    np.testing.assert_array_equal(again.sample(5)[0], model.sample(5)[0])
+    if cls is not ComplementNB:  # which is no density
+        np.testing.assert_array_equal(again.sample(5)[0], model.sample(5)[0])
     assert again.classes_.dtype == model.classes_.dtype
 
 

@@ -80,7 +80,8 @@ class Incremental:
             state, measure=None, n_shortened=n_shortened, is_done=is_done, is_settled=is_settled, arrays=arrays, slack=slack,
             n_passes=state.n_passes + 1,
         )  # fmt: skip
-        is_due = is_full or is_done or model.table_prior or not problem.loss.is_discriminative
+        is_table = model.table_prior and not np.isfinite(change)
+        is_due = is_full or is_done or is_table or not problem.loss.is_discriminative
         return self.measured(problem, state) if self.watch and is_due else state
 
     def measured(self, problem: Problem, state: State) -> State:
