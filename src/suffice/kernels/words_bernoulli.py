@@ -30,7 +30,7 @@ from .words import bind as bind_passes
 from .words_stochastic import bind as bind_stochastic
 
 LOW, HIGH = -0.2, 0.4  # in between P is exact to 1.2e-6 of log(1 - q)
-FALL = 0.375  # it takes R to fall to this share of itself until a cell that is no member leaves the range
+FALL = 0.6  # it takes R to fall to this share of itself until a cell that is no member leaves the range
 DEGREE = 7
 
 
@@ -74,7 +74,8 @@ class Work(NamedTuple):
     members: np.ndarray  # [K, W]
     n_members: np.ndarray  # [2, K]: now, and when they were looked over
     is_member: np.ndarray  # [W, K]
-    scratch: np.ndarray  # [3, W]
+    marks: np.ndarray  # [W]: whether a word is in the row, while that is asked
+    scratch: np.ndarray  # [4, W]
 
 
 def work_of(state: tuple) -> Work:
@@ -86,7 +87,7 @@ def work_of(state: tuple) -> Work:
     powers, members, n_members = np.empty((K, DEGREE)), np.empty((K, W), np.int32), np.zeros((2, K), np.int64)
     work = Work(
         mass, total, count, weight[0].copy(), log_count, centre, log_mass, room, inverse, log_room, background, bend, lowest,
-        scale, peak, powers, members, n_members, np.zeros((W, K), np.uint8), np.zeros((3, W)),
+        scale, peak, powers, members, n_members, np.zeros((W, K), np.uint8), np.zeros(W, np.bool_), np.empty((4, W)),
     )  # fmt: skip
     begin(work)
     return work
@@ -147,25 +148,27 @@ def score_one(rows, i, following, state, scores):
 @compiled
 def slope_and_shares(words, values, state, k):
     """What a step of 1 adds to the score of its row, and the largest share of a cell that a step of -1 and one of 1 would take."""
-    slope = 1.0 / state.mass[k] + state.bend[k]
-    share = max(1.0 / state.mass[k], 1.0 / ((1.0 - HIGH) * state.room[k]))
+    on, off = state.scratch[0], state.scratch[1]
     for p in range(len(words)):
         w = words[p]
-        on = state.cells[2 * w + 1, k]
-        off = state.cells[2 * w, k] if state.is_member[w, k] else state.weight[k] - on
-        slope += 1.0 / on - 1.0 / off
-        share = max(share, 1.0 / on)
-    if state.lowest[k] * share < 1.0:  # a member has fewer off than any of the row's words has on
-        marks = state.scratch[2]
+        on[p] = state.cells[2 * w + 1, k]
+        off[p] = state.cells[2 * w, k] if state.is_member[w, k] else state.weight[k] - on[p]
+    slope = 1.0 / state.mass[k] + state.bend[k]
+    least = min(state.mass[k], (1.0 - HIGH) * state.room[k])
+    for p in range(len(words)):
+        slope += 1.0 / on[p] - 1.0 / off[p]
+        least = min(least, on[p])
+    if state.lowest[k] < least:  # a member has fewer off than any of the row's words has on
+        marks = state.marks
         for p in range(len(words)):
-            marks[words[p]] = 1.0
+            marks[words[p]] = True
         for j in range(state.n_members[0, k]):
             w = state.members[k, j]
-            if marks[w] == 0.0:
-                share = max(share, 1.0 / state.cells[2 * w, k])
+            if not marks[w]:
+                least = min(least, state.cells[2 * w, k])
         for p in range(len(words)):
-            marks[words[p]] = 0.0
-    return max(slope, 1.0 / state.mass[k]), share, 0.0
+            marks[words[p]] = False
+    return max(slope, 1.0 / state.mass[k]), 1.0 / least, 0.0
 
 
 @compiled
@@ -174,27 +177,31 @@ def move_outcome(words, values, state, k, step, length, buffer):
     step = max(step, -MOST * state.room[k])
     state.weight[k] += step
     state.room[k] += step
-    room = state.room[k]
+    room, centre = state.room[k], state.centre[k]
     state.mass[k] = max(state.mass[k] + step, KEEP * state.mass[k])
     state.log_mass[k] = math.log(state.mass[k])
-    n_kept = 0
-    for p in range(len(words)):
+    n, n_kept = len(words), 0
+    old, new = state.scratch[0], state.scratch[1]
+    for p in range(n):
+        old[p] = state.cells[2 * words[p] + 1, k]
+    for p in range(n):
+        new[p] = max(old[p] + step, KEEP * old[p], LEAST)
+        buffer[p] = fast_log(new[p])
+    for p in range(n):
         w = words[p]
-        old = state.cells[2 * w + 1, k]
-        least = max(KEEP * old, LEAST)
-        kept = max(least - (old + step), 0.0)
+        state.cells[2 * w + 1, k] = new[p]
+        state.log_cells[2 * w + 1, k] = buffer[p]
+        kept = new[p] - old[p] - step if old[p] + step < new[p] else 0.0
         n_kept += kept > 0.0
-        new = least if kept > 0.0 else old + step
-        change_on(state, k, w, old, new)
-        buffer[p] = new
         if state.is_member[w, k]:
             state.cells[2 * w, k] = max(state.cells[2 * w, k] - kept, LEAST)
             state.is_member[w, k] = IN_ROW
-        elif is_common((new - state.centre[k]) / room):
+        elif is_common((new[p] - centre) / room):
             state.is_member[w, k] = IN_ROW
             state.members[k, state.n_members[0, k]] = w
             state.n_members[0, k] += 1
-            state.cells[2 * w, k] = max(room - (new - state.centre[k]), LEAST)
+            state.cells[2 * w, k] = max(room - (new[p] - centre), LEAST)
+    shift_powers(state, k, n)
     for j in range(state.n_members[0, k]):
         w = state.members[k, j]
         if state.is_member[w, k] == IN_ROW:
@@ -208,10 +215,6 @@ def move_outcome(words, values, state, k, step, length, buffer):
             on = state.cells[2 * w + 1, k]
             change_on(state, k, w, on, max(on - kept, LEAST))
             n_kept += 1
-    for p in range(len(words)):
-        buffer[p] = fast_log(buffer[p])
-    for p in range(len(words)):
-        state.log_cells[2 * words[p] + 1, k] = buffer[p]
     state.peak[k] = max(state.peak[k], room)
     if room < FALL * state.peak[k] or state.n_members[0, k] > 2 * state.n_members[1, k] + SPARE:
         settle(state, k, False)
@@ -224,13 +227,25 @@ def move_outcome(words, values, state, k, step, length, buffer):
 def change_on(state, k, w, old, new):
     """Set an on-count, and the power sums with it."""
     state.cells[2 * w + 1, k] = new
-    old = (old - state.centre[k]) * state.scale[k]
-    new = (new - state.centre[k]) * state.scale[k]
-    one, other = old, new
+    state.scratch[0, 0], state.scratch[1, 0] = old, new
+    shift_powers(state, k, 1)
+
+
+@compiled
+def shift_powers(state, k, n):
+    """The power sums after n on-counts changed from scratch[0] to scratch[1]."""
+    old, new, one, other = state.scratch[0], state.scratch[1], state.scratch[2], state.scratch[3]
+    for p in range(n):
+        old[p] = (old[p] - state.centre[k]) * state.scale[k]
+        new[p] = (new[p] - state.centre[k]) * state.scale[k]
+        one[p], other[p] = old[p], new[p]
     for r in range(DEGREE):
-        state.powers[k, r] += other - one
-        one *= old
-        other *= new
+        change = 0.0
+        for p in range(n):
+            change += other[p] - one[p]
+            one[p] *= old[p]
+            other[p] *= new[p]
+        state.powers[k, r] += change
 
 
 @compiled
