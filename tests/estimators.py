@@ -7,11 +7,20 @@ from functools import cache
 import numpy as np
 from sklearn import datasets
 
-from suffice import BernoulliNB, CategoricalNB, GaussianDiscriminant, GaussianNB, MultinomialNB, PoissonNB
+from suffice import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianDiscriminant,
+    GaussianNB,
+    MultinomialNB,
+    PoissonNB,
+)
 
 ESTIMATORS = {
     "GaussianNB": GaussianNB(),
     "MultinomialNB": MultinomialNB(),
+    "ComplementNB": ComplementNB(),
     "BernoulliNB": BernoulliNB(),
     "CategoricalNB": CategoricalNB(),
     "PoissonNB": PoissonNB(),

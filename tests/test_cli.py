@@ -147,7 +147,17 @@ def test_inspect_prints_the_topics_of_every_class(suffice):
 
 @pytest.mark.parametrize(
     "model",
-    ["gaussian-nb", "poisson-nb", "multinomial-nb", "bernoulli-nb", "categorical-nb", "discriminant", "mixture", "lda"],
+    [
+        "gaussian-nb",
+        "poisson-nb",
+        "multinomial-nb",
+        "complement-nb",
+        "bernoulli-nb",
+        "categorical-nb",
+        "discriminant",
+        "mixture",
+        "lda",
+    ],
 )
 def test_every_model_trains(suffice, model):
     data = "m.csv -t y" if model == "categorical-nb" else "iris.csv -t species"

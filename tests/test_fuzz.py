@@ -190,9 +190,11 @@ def test_fuzzed_rows_work_or_are_refused_by_name(name, data):
             return
         assert is_finite(model)
         new = data.draw(rows(n=data.draw(st.integers(0, 3)), d=X.shape[1]))
-        for answer in (model.predict_proba, model.predict, model.score_samples, model.impute):
-            result = attempt(answer, new)
-            if answer == model.predict_proba and result is not None:
+        for answer in ("predict_proba", "predict", "score_samples", "impute"):
+            if not hasattr(model, answer):  # a classifier that is no density
+                continue
+            result = attempt(getattr(model, answer), new)
+            if answer == "predict_proba" and result is not None:
                 assert not np.isnan(result).any()
         before = model.moments_.flat().copy()
         if attempt(model.partial_fit, new, data.draw(labels(new.shape[0]))) is None:

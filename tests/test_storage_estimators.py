@@ -11,11 +11,11 @@ from saved.make import answer_of
 import suffice
 from suffice.discriminant import GaussianDiscriminant
 from suffice.files import read
-from suffice.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from suffice.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
 from suffice.storage import ArchiveError, load, save
 
 SAVED = Path(__file__).parent / "saved"
-ESTIMATORS = [GaussianNB, MultinomialNB, BernoulliNB, CategoricalNB, PoissonNB, GaussianDiscriminant]
+ESTIMATORS = [GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB, PoissonNB, GaussianDiscriminant]
 
 
 @pytest.fixture
@@ -40,7 +40,8 @@ def test_predictions_are_bit_equal(cls, loss, data):
     again = round_trip(model)
     assert again.get_params() == model.get_params() and set(vars(again)) == set(vars(model))
     np.testing.assert_array_equal(again.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
-    np.testing.assert_array_equal(again.sample(5)[0], model.sample(5)[0])
+    if cls is not ComplementNB:  # which is no density
+        np.testing.assert_array_equal(again.sample(5)[0], model.sample(5)[0])
     assert again.classes_.dtype == model.classes_.dtype
 
 

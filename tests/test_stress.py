@@ -112,7 +112,7 @@ def test_never_far_below_maximum_likelihood(kind, name, change, loss):
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_units_change_no_prediction(kind, name, change, loss, scale):
     """The likelihood of counts itself depends on their unit (a Poisson's variance is its mean): there only the trained losses."""
-    for each in {loss} if kind in ("MultinomialNB", "PoissonNB") else {"nll", loss}:
+    for each in {loss} if kind in ("MultinomialNB", "ComplementNB", "PoissonNB") else {"nll", loss}:
         _, expected = accuracy(kind, name, change, 1.0, each)
         _, found = accuracy(kind, name, change, scale, each)
         np.testing.assert_array_equal(found, expected, err_msg=f"loss={each}")

@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BernoulliNB": "naive_bayes",
     "CategoricalNB": "naive_bayes",
+    "ComplementNB": "naive_bayes",
     "GaussianNB": "naive_bayes",
     "MixedNB": "mixed",
     "MultinomialNB": "naive_bayes",

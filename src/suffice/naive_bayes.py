@@ -15,13 +15,15 @@ from scipy import sparse
 from .classifier import GenerativeClassifier
 from .models.base import log_masses
 from .models.categorical import Bernoulli, Categorical
+from .models.complement import Complement
 from .models.completion import any_missing
 from .models.gaussian_diagonal import GaussianDiagonal, mean_and_variance
 from .models.multinomial import Multinomial, row_sizes
 from .models.poisson import Poisson, rates
+from .models.rows import label_masses
 from .priors import interior
 
-__all__ = ["BernoulliNB", "CategoricalNB", "GaussianNB", "MultinomialNB", "PoissonNB"]
+__all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB", "PoissonNB"]
 
 PARAMETERS = """
     Parameters
@@ -187,6 +189,7 @@ class MultinomialNB(CountClassifier):
     array(['a'], dtype='<U1')
     """
 
+    _family: type[Multinomial] = Multinomial
     _softness = (
         1.0  # on held-out training documents it gains accuracy and log-loss (docs/text.md), and it converges faster
     )
@@ -206,7 +209,7 @@ class MultinomialNB(CountClassifier):
     def _check_rows(self, X, *, reset):
         if any_missing(X):
             raise ValueError(
-                "X has missing counts (NaN), and MultinomialNB takes none: the length of a row with missing words is unknown. "
+                f"X has missing counts (NaN), and {type(self).__name__} takes none: the length of a row with missing words is unknown. "
                 "Use PoissonNB, whose columns are independent, or write 0 for words that do not occur"
             )
         if reset:
@@ -239,13 +242,13 @@ class MultinomialNB(CountClassifier):
         X = problem.X
         if unit != 1.0:
             X = sparse.csr_matrix((X.data * (1.0 / unit), X.indices, X.indptr), X.shape)
-        return replace(problem, X=X, model=Multinomial.for_data(X, problem.model.n_outcomes, problem.weights))
+        return replace(problem, X=X, model=self._family.for_data(X, problem.model.n_outcomes, problem.weights))
 
     def _plain_scores(self, problem):
         """As of rows in units of the smallest count, without making them: words speak 1 / unit times as loud."""
         if self.row_norm != "auto":
             return super()._plain_scores(problem)
-        X, model = problem.X, Multinomial.for_data(problem.X, problem.model.n_outcomes, problem.weights)
+        X, model = problem.X, self._family.for_data(problem.X, problem.model.n_outcomes, problem.weights)
 
         def scores(weights, which):
             moments = interior(model, model.statistics(X, problem.y, weights))
@@ -263,11 +266,11 @@ class MultinomialNB(CountClassifier):
 
     def _model(self, X, n_outcomes, codes, weights):
         if self.row_norm_ is None:
-            return Multinomial.for_data(X, n_outcomes, weights)
+            return self._family.for_data(X, n_outcomes, weights)
         lengths, squares, _ = row_sizes(X)  # what for_data would find in the scaled rows, without making them
         seen = squares > 0
         lengths = lengths[seen] / np.sqrt(squares[seen])
-        return Multinomial(
+        return self._family(
             n_outcomes,
             X.shape[1],
             length=max(self.row_norm_ * float(weights[seen] @ lengths) / float(weights.sum()), 1e-300),
@@ -279,6 +282,83 @@ class MultinomialNB(CountClassifier):
         self.feature_log_prob_ = self.natural_.logit.T
         self.feature_count_ = self._statistics.count.T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+
+
+@documented
+class ComplementNB(MultinomialNB):
+    """Complement naive Bayes: a class is described by the words of all other classes (Rennie and others, 2003).
+
+    Use it for text whose classes differ much in size. With `loss="nll"` it is scikit-learn's (norm=False); under "ncll" and "hinge" its
+    counts are fitted so that they classify well, as those of `MultinomialNB`. It is a classifier and no model of the rows: it neither
+    samples nor scores them, and learns nothing from rows without a label (they are refused unless unlabelled_weight=0).
+    `MultinomialNB` does.
+
+    PARAMETERS
+    row_norm : float, None or "auto", default="auto"
+        Euclidean length every row is scaled to, at training and prediction. None leaves rows alone; "auto" is 10, and None for "nll".
+
+    ATTRIBUTES
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Weights of the words: minus log p(word | not the class), of the scaled rows.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Counts of the words in each class, of the scaled rows (0 where there is one class only).
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Of the training rows; it takes no part in the scores.
+    row_norm_ : float or None
+    unit_ : float
+        What rows are divided by where they are not scaled to one length.
+
+    Examples
+    --------
+    >>> from suffice import ComplementNB
+    >>> X = [[2, 1, 0], [3, 0, 1], [0, 1, 4], [1, 0, 3]]
+    >>> ComplementNB(loss="nll").fit(X, ["a", "a", "b", "b"]).predict([[5, 0, 1]])
+    array(['a'], dtype='<U1')
+    """
+
+    _family = Complement
+
+    def _check_parameters(self):
+        if self.algorithm == "paper":
+            raise ValueError(
+                "algorithm='paper' fits a generative model, and ComplementNB is none: use MultinomialNB, or 'auto'"
+            )
+        if isinstance(self.prior, (int, float, np.number)) and self.prior == 0:
+            raise ValueError(
+                "prior=0 leaves words that only one class has without a count in the others: give a positive prior"
+            )
+        return super()._check_parameters()
+
+    def _train(self, problem, plain, generator):
+        self._refuse_unlabelled(problem.y)
+        return super()._train(problem, plain, generator)
+
+    def _learn_batch(self, problem, first):
+        self._refuse_unlabelled(problem.y)
+        fit, _ = super()._learn_batch(problem, first)
+        count = label_masses(problem.y, problem.weights, problem.model.n_outcomes)
+        return fit, count if first else self.class_count_ + count
+
+    def _refuse_unlabelled(self, codes) -> None:
+        unlabelled = int((codes < 0).sum())
+        if unlabelled and self.unlabelled_weight != 0:
+            raise ValueError(
+                f"y has {unlabelled} rows without a label, and ComplementNB, which is no model of the rows, can learn nothing from "
+                "them: leave them out (unlabelled_weight=0), or use MultinomialNB"
+            )
+
+    def _expose(self, model, moments) -> None:
+        super()._expose(model, moments)
+        self.feature_log_prob_ = -self.feature_log_prob_
+        others = self._statistics.count.T
+        self.feature_count_ = others.sum(axis=0) / max(len(others) - 1, 1) - others
+        self.class_log_prior_ = np.log(self.class_count_ / self.class_count_.sum())
+
+    @property
+    def _no_density(self):
+        raise AttributeError("ComplementNB is a classifier and no model of the rows: MultinomialNB has this method")
+
+    sample = score_samples = impute = sample_missing = _no_density
 
 
 @documented
@@ -318,24 +398,26 @@ class BernoulliNB(GenerativeClassifier):
         self.binarize = binarize
 
     def _check_rows(self, X, *, reset):
+        is_sparse = sparse.issparse(X)
+        if is_sparse:
+            X = X.copy()
+            X.sum_duplicates()
+        values = X.data if is_sparse else X
         if self.binarize is None:
-            values = X.data if sparse.issparse(X) else X
             wrong = ~((values == 0) | (values == 1) | np.isnan(values))
             if wrong.any():
                 raise ValueError(
                     f"binarize=None but X has the value {values[wrong][0]}: give a threshold, or only 0 and 1"
                 )
-            return X
-        if sparse.issparse(X):
-            if self.binarize < 0:
-                raise ValueError(
-                    f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1"
-                )
-            X = X.copy()
-            X.data = np.where(np.isnan(X.data), np.nan, self.binarize < X.data)
-            X.eliminate_zeros()
-            return X
-        return np.where(np.isnan(X), np.nan, self.binarize < X)
+        elif is_sparse and self.binarize < 0:
+            raise ValueError(f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1")
+        else:
+            values = np.where(np.isnan(values), np.nan, self.binarize < values)
+        if not is_sparse:
+            return values
+        X.data = values
+        X.eliminate_zeros()
+        return X
 
     def _model(self, X, n_outcomes, codes, weights):
         return Bernoulli.for_data(X, n_outcomes)

@@ -15,7 +15,15 @@ ROWS = np.array(
     [[1.0, 0, 3, 2], [2, 1, 0, 1], [0, 2, 1, 0], [3, 0, 2, 2], [1, 1, 1, 1], [0, 3, 0, 0], [2, 0, 1, 3], [1, 2, 0, 1]]
 )
 LABELS = np.array(["yes", "no", "no", "yes", "yes", "no", "yes", "no"])
-TABLES = ["GaussianNB", "MultinomialNB", "BernoulliNB", "CategoricalNB", "PoissonNB", "GaussianDiscriminant"]
+TABLES = [
+    "GaussianNB",
+    "MultinomialNB",
+    "ComplementNB",
+    "BernoulliNB",
+    "CategoricalNB",
+    "PoissonNB",
+    "GaussianDiscriminant",
+]
 LIKELIHOOD = {"loss": "nll", "prior": 1.0}
 MODELS = {name: LIKELIHOOD for name in TABLES} | {
     "MixedNB": LIKELIHOOD | {"kinds": {"x0": "gaussian", "x1": "categorical"}},

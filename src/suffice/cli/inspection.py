@@ -51,8 +51,12 @@ def learned(trained: Trained, top: int) -> dict[str, Any]:
         return {"topics": {c: words[label] for c, label in zip(classes, trained.classes, strict=True)}}
     log_prob = getattr(model, "feature_log_prob_", None)
     if isinstance(log_prob, np.ndarray) and log_prob.ndim == 2:
-        lift = log_prob - np.log(np.exp(log_prob).mean(axis=0))
-        weight = np.exp(log_prob) * lift  # a word counts by how often it occurs, too
+        sign = (
+            -1.0 if (log_prob > 0).all() else 1.0
+        )  # ComplementNB's are minus the logarithms of the other classes' words
+        frequency = np.exp(sign * log_prob)
+        lift = sign * np.log(frequency / frequency.mean(axis=0))
+        weight = frequency * lift  # a word counts by how often it occurs, too
         order = np.argsort(-weight, axis=1)[:, :top]
         return {"top": {c: [[names[j], float(np.exp(lift[k, j]))] for j in order[k]] for k, c in enumerate(classes)}}
     if isinstance(log_prob, list | tuple):

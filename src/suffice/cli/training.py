@@ -24,6 +24,7 @@ from suffice.trained import Trained, prepared, stacked
 MODELS = {
     "gaussian-nb": ("suffice.naive_bayes:GaussianNB", {NUMERIC}),
     "multinomial-nb": ("suffice.naive_bayes:MultinomialNB", {NUMERIC}),
+    "complement-nb": ("suffice.naive_bayes:ComplementNB", {NUMERIC}),
     "bernoulli-nb": ("suffice.naive_bayes:BernoulliNB", {NUMERIC}),
     "poisson-nb": ("suffice.naive_bayes:PoissonNB", {NUMERIC}),
     "categorical-nb": ("suffice.naive_bayes:CategoricalNB", {CATEGORICAL}),

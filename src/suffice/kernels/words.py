@@ -11,13 +11,15 @@ more than BOUNDARY of the way to zero.
 state = (mass[K], total[1], count[W, K], weight[K], log_count[W, K], log_weight[K], log_mass[K]) as in `suffice.kernels.multinomial`;
 rows = (indptr, indices, data). Every pass returns (rows moved, steps shortened, mean over rows of the largest wanted change) and fills
 `slack`: above zero the row is so far from moving that the learner may leave it out of the next passes.
+
+The loops know a family only by `score_one`, `slope_and_shares` and `move_outcome`; another family binds its own (`bind`).
 """
 
 import math
 
 import numpy as np
 
-from .compile import compiled
+from .compile import bound, compiled
 from .fast_log import fast_log
 from .incremental import BOUNDARY, conditional_direction, softmax
 from .prefetch import LINE, prefetch
@@ -89,24 +91,47 @@ def score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores)
 
 
 @compiled
-def slope_and_ratio(words, values, count, mass, k):
-    """slope_k, and the largest x / moment: the share of a cell that a step of -1 would take."""
+def score_one(rows, i, following, state, scores):
+    """Fill the scores of row i (up to a constant) before row `following`; return its length |x|."""
+    mass, total, count, weight, log_count, log_weight, log_mass = state
+    if log_count.size > LARGE:
+        return score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores)
+    indptr, indices, data = rows
+    words = indices[indptr[i] : indptr[i + 1]]
+    return score_row(words, data[indptr[i] : indptr[i + 1]], log_count, log_weight, log_mass, scores)
+
+
+@compiled
+def slope_and_shares(words, values, state, k):
+    """slope_k, and the largest share of a moment that a step of -1 and one of 1 would take."""
+    mass, count = state[0], state[2]
     slope = 1.0 / mass[k]
-    ratio = slope
+    share = slope
     for p in range(len(words)):
-        share = values[p] / count[words[p], k]
-        slope += values[p] * share
-        ratio = max(ratio, share)
-    return slope, ratio
+        part = values[p] / count[words[p], k]
+        slope += values[p] * part
+        share = max(share, part)
+    return slope, share, 0.0
 
 
 @compiled
 def move_outcome(words, values, state, k, step, length, buffer):
     """Add step * s(x, k) to the moments and refresh the logarithms of the cells it touched."""
-    mass, total, count, weight, log_count, log_weight, log_mass = state
+    move_mass(state, k, step)
+    move_words(words, values, state, k, step, length, buffer)
+
+
+@compiled
+def move_mass(state, k, step):
+    mass, log_mass = state[0], state[6]
     mass[k] = max(mass[k] + step, FLOOR)
-    weight[k] = max(weight[k] + step * length, FLOOR)
     log_mass[k] = math.log(mass[k])
+
+
+@compiled
+def move_words(words, values, state, k, step, length, buffer):
+    mass, total, count, weight, log_count, log_weight, log_mass = state
+    weight[k] = max(weight[k] + step * length, FLOOR)
     log_weight[k] = math.log(weight[k])
     n = len(words)
     for p in range(n):
@@ -161,11 +186,9 @@ def conditional_rate(log_posterior, rest, slopes, delta, n, highest):
     return rate
 
 
-@compiled
-def ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack):
+def ncll_loop(rows, y, weights, order, multipliers, state, tolerance, slack):
     indptr, indices, data = rows
-    mass, total, count, weight, log_count, log_weight, log_mass = state
-    K = len(mass)
+    K = multipliers.shape[1]
     scores = np.empty(K)
     posterior = np.empty(K)
     delta = np.empty(K)
@@ -174,7 +197,6 @@ def ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack):
     logs = np.empty(K)
     active = np.empty(K, np.int64)
     buffer = np.empty(longest(indptr))
-    is_large = log_count.size > LARGE
     n_moved = 0
     n_shortened = 0
     change = 0.0
@@ -185,10 +207,7 @@ def ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack):
         following = order[min(t + 1, len(order) - 1)]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
-        if is_large:
-            length = score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores)
-        else:
-            length = score_row(words, values, log_count, log_weight, log_mass, scores)
+        length = score_one(rows, i, following, state, scores)
         norm = softmax(scores, posterior)
         largest = conditional_direction(posterior, multipliers[i], y[i], delta, tolerance)
         change += weights[i] * largest
@@ -200,10 +219,11 @@ def ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack):
         highest = 1.0
         for k in range(K):
             if delta[k] != 0.0:
-                slope, ratio = slope_and_ratio(words, values, count, mass, k)
-                if delta[k] < 0.0:
+                slope, down, up = slope_and_shares(words, values, state, k)
+                share = down if delta[k] < 0.0 else up
+                if share > 0.0:
                     slope *= DOWNWARDS
-                    highest = min(highest, BOUNDARY / (-delta[k] * ratio * weights[i]))
+                    highest = min(highest, BOUNDARY / (abs(delta[k]) * share * weights[i]))
                 active[n] = k
                 moves[n] = delta[k]
                 slopes[n] = slope * weights[i]
@@ -256,20 +276,18 @@ def pairwise_steps(scores, slopes, own, margin, delta, n):
     return largest
 
 
-@compiled
-def hinge_pass(rows, y, weights, order, multipliers, state, margin, softness, tolerance, slack):
+def hinge_loop(rows, y, weights, order, multipliers, state, margin, softness, tolerance, slack):
     indptr, indices, data = rows
-    mass, total, count, weight, log_count, log_weight, log_mass = state
-    K = len(mass)
+    K = multipliers.shape[1]
     scores = np.empty(K)
     delta = np.empty(K)
     slopes = np.empty(K)
-    ratios = np.empty(K)
+    downs = np.empty(K)
+    ups = np.empty(K)
     wanted = np.empty(K)
     own = np.empty(K)
     active = np.empty(K, np.int64)
     buffer = np.empty(longest(indptr))
-    is_large = log_count.size > LARGE
     n_moved = 0
     n_shortened = 0
     change = 0.0
@@ -281,10 +299,7 @@ def hinge_pass(rows, y, weights, order, multipliers, state, margin, softness, to
         label = y[i]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
-        if is_large:
-            length = score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores)
-        else:
-            length = score_row(words, values, log_count, log_weight, log_mass, scores)
+        length = score_one(rows, i, following, state, scores)
         rival = -1
         highest = -math.inf
         for k in range(K):
@@ -303,7 +318,7 @@ def hinge_pass(rows, y, weights, order, multipliers, state, margin, softness, to
             slack[i] = scores[label] - scores[rival] - margin - REST
             continue
         for j in range(n):
-            slope, ratios[j] = slope_and_ratio(words, values, count, mass, active[j])
+            slope, downs[j], ups[j] = slope_and_shares(words, values, state, active[j])
             own[j] = multipliers[i, active[j]]
             slopes[j] = slope * weights[i] + softness
             wanted[j] = scores[active[j]] + softness * own[j]
@@ -313,8 +328,9 @@ def hinge_pass(rows, y, weights, order, multipliers, state, margin, softness, to
             continue
         rate = 1.0
         for j in range(n):
-            if delta[j] < 0.0:
-                rate = min(rate, BOUNDARY / (-delta[j] * ratios[j] * weights[i]))
+            share = downs[j] if delta[j] < 0.0 else ups[j]
+            if abs(delta[j]) * share > 0.0:
+                rate = min(rate, BOUNDARY / (abs(delta[j]) * share * weights[i]))
         n_shortened += rate < 1.0
         for j in range(n):
             if delta[j] != 0.0:
@@ -399,3 +415,11 @@ def score_rows(rows, which, state, scores):
         )
         for k in range(len(mass)):
             scores[j, k] -= log_total
+
+
+def bind(name, **kernels) -> dict:
+    """The two passes over the words of another family."""
+    return {loop.__name__: bound(loop, name, **kernels) for loop in (ncll_loop, hinge_loop)}
+
+
+ncll_pass, hinge_pass = bind("multinomial").values()

@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from .compile import compiled
+from .compile import bound, compiled
 from .fast_log import fast_log
 from .incremental import HINGE
-from .words import longest, score_row_ahead
+from .words import longest, score_one
 
 KEEP = 0.5
 
@@ -22,6 +22,19 @@ KEEP = 0.5
 @compiled
 def step_outcome(words, values, state, k, step, buffer):
     """Add step * s(x, k), keep at least KEEP of every cell, refresh the logarithms. Returns how many cells were kept."""
+    step_mass(state, k, step)
+    return step_words(words, values, state, k, step, buffer)
+
+
+@compiled
+def step_mass(state, k, step):
+    mass, log_mass = state[0], state[6]
+    mass[k] = max(mass[k] + step, KEEP * mass[k])
+    log_mass[k] = math.log(mass[k])
+
+
+@compiled
+def step_words(words, values, state, k, step, buffer):
     mass, total, count, weight, log_count, log_weight, log_mass = state
     n = len(words)
     gained = 0.0
@@ -38,17 +51,14 @@ def step_outcome(words, values, state, k, step, buffer):
     for p in range(n):
         log_count[words[p], k] = buffer[p]
     weight[k] += gained
-    mass[k] = max(mass[k] + step, KEEP * mass[k])
     log_weight[k] = math.log(weight[k])
-    log_mass[k] = math.log(mass[k])
     return n_kept
 
 
-@compiled
-def stochastic_pass(rows, y, weights, order, rates, state, loss, margin, least):
+def stochastic_loop(rows, y, weights, order, rates, state, loss, margin, least):
     """One pass in the given order; returns the number of cells that were kept from falling too far."""
     indptr, indices, data = rows
-    mass, total, count, weight, log_count, log_weight, log_mass = state
+    mass, total = state[0], state[1]
     K = len(mass)
     scores = np.empty(K)
     buffer = np.empty(longest(indptr))
@@ -58,7 +68,7 @@ def stochastic_pass(rows, y, weights, order, rates, state, loss, margin, least):
         label = y[i]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
-        score_row_ahead(rows, i, order[min(t + 1, len(order) - 1)], log_count, log_weight, log_mass, scores)
+        score_one(rows, i, order[min(t + 1, len(order) - 1)], state, scores)
         rival = -1
         for k in range(K):
             if k != label and (rival < 0 or scores[k] > scores[rival]):
@@ -85,3 +95,11 @@ def stochastic_pass(rows, y, weights, order, rates, state, loss, margin, least):
         n_kept += step_outcome(words, values, state, label, rate * others / (own + others), buffer)
     total[0] = mass.sum()
     return n_kept
+
+
+def bind(name, **kernels):
+    """The pass over the words of a family that brings its own `score_one` and `step_outcome`."""
+    return bound(stochastic_loop, name, **kernels)
+
+
+stochastic_pass = bind("multinomial")

@@ -73,14 +73,15 @@ class Incremental:
         n_moved, n_shortened, change = model.incremental_pass(
             problem.X, problem.y, problem.weights, order, state.multipliers, arrays, problem.loss, tolerance, slack
         )
-        # words are many and their gap costs a pass to know; tables go on until the gap says so
-        is_settled = n_moved == 0 or (not model.table_prior and change < 2.0 * tolerance)
+        # words are many and their gap costs a pass to know; tables (whose passes know no change) go on until the gap says so
+        is_settled = n_moved == 0 or change < 2.0 * tolerance
         is_done = is_settled and (is_full or not (slack > 0.0).any())
         state = replace(
             state, measure=None, n_shortened=n_shortened, is_done=is_done, is_settled=is_settled, arrays=arrays, slack=slack,
             n_passes=state.n_passes + 1,
         )  # fmt: skip
-        is_due = is_full or is_done or model.table_prior or not problem.loss.is_discriminative
+        is_table = model.table_prior and not np.isfinite(change)
+        is_due = is_full or is_done or is_table or not problem.loss.is_discriminative
         return self.measured(problem, state) if self.watch and is_due else state
 
     def measured(self, problem: Problem, state: State) -> State:

@@ -44,7 +44,8 @@ class Stochastic:
 
     def init(self, problem: Problem, start, generator, multipliers=None) -> State:
         if self._steps_by_row(problem):
-            rate = self.step_size if isinstance(self.step_size, float) else 1.0
+            factor = self.step_size if isinstance(self.step_size, float) else 1.0
+            rate = problem.model.row_rate * factor
             return State(problem.prior, generator, problem.measure(problem.prior), rate)
         candidates = [start]
         if problem.loss.is_discriminative:
@@ -73,14 +74,7 @@ class Stochastic:
 
     def _steps_by_row(self, problem: Problem) -> bool:
         """Whether the family has a pass of its own with one step per row."""
-        model, nothing = problem.model, np.empty(0, dtype=np.int64)
-        if self.batch_size is not None or model.table_prior:
-            return False
-        state = model.state_of(problem.prior)
-        return (
-            model.stochastic_pass(problem.X, problem.y, problem.weights, nothing, np.empty(0), state, problem.loss)
-            is not None
-        )
+        return self.batch_size is None and problem.model.steps_by_row(problem.X, problem.y, problem.loss)
 
     def _row_step(self, problem: Problem, state: State) -> State:
         """A step per row at rates rate / (1 + t / n), then one towards the prior; taken back if F rises."""
@@ -91,9 +85,7 @@ class Stochastic:
             self.step_size.rates(state.n_steps, n) if is_schedule(self.step_size) else state.rate / (1.0 + times / n)
         )
         arrays = model.state_of(state.moments)
-        n_shortened = (
-            model.stochastic_pass(problem.X, problem.y, problem.weights, order, rates, arrays, problem.loss) or 0
-        )
+        n_shortened = model.stochastic_pass(problem.X, problem.y, problem.weights, order, rates, arrays, problem.loss)
         moments = model.moments_of_state(arrays)
         moments = moments + min(0.5, float(rates[-1])) * (problem.prior - moments)
         measure = problem.measure(moments)

@@ -25,6 +25,7 @@ from ..engines import shards
 from .records import Record
 
 KEEP = 0.5  # a step leaves every mass, variance and probability at least this share of itself
+FEW_ROWS = 1000  # below this the general loop with its exact search is fast enough for words
 
 
 @cache
@@ -40,6 +41,7 @@ class Model(ABC):
     n_features: int
 
     family = ""  # the module of suffice.kernels
+    row_rate = 1.0  # the first rate of a stochastic pass with one step per row
     table_prior = True  # the prior is a blend of maximum-likelihood and pooled moments (recipe for tables)
 
     # -- data ---------------------------------------------------------------------------------------------------------
@@ -181,9 +183,13 @@ class Model(ABC):
             rows, y, weights, order, multipliers, state, loss.code, loss.margin, loss.softness, tolerance
         ), np.inf
 
-    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> int | None:
-        """One step per row, in place, returning how many steps were shortened; None: the family has no such pass."""
-        return None
+    def steps_by_row(self, X, y, loss) -> bool:
+        """Whether the family has a stochastic pass of its own over such rows, with one step per row."""
+        return False
+
+    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> int:
+        """One step per row, in place, returning how many steps were shortened; only where `steps_by_row`."""
+        raise NotImplementedError
 
     def row_tolerance(self, loss, prior, tolerance: float) -> float:
         """The change of a row's weights that is too small to make, for an accuracy of `tolerance`."""

@@ -17,11 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass
+from .base import FEW_ROWS, KEEP, Model, expected_log_mass, log_masses, moved_mass
 from .records import Record
 from .rows import label_masses
-
-FEW_ROWS = 1000  # below this the general loop with its exact search is fast enough
 
 
 def row_sizes(X) -> tuple[np.ndarray, np.ndarray, float]:
@@ -195,9 +193,10 @@ class Multinomial(Model):
             return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, loss.softness, tolerance, slack)
         return ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack)
 
+    def steps_by_row(self, X, y, loss) -> bool:
+        return loss.is_discriminative and self.n_outcomes > 1 and not (y < 0).any()
+
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
-        if not loss.is_discriminative or (y < 0).any() or self.n_outcomes < 2:
-            return None
         from ..kernels.words_stochastic import stochastic_pass
 
         return stochastic_pass(self.rows_of(X)[0], y, weights, order, rates, state, loss.code, loss.margin, 1e-9)

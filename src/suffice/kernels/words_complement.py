@@ -1,0 +1,41 @@
+"""Passes over words of the complement-style multinomial (`suffice.models.complement`): those of `suffice.kernels.words` with a sign.
+
+The readable twin is `suffice.kernels.complement`.
+"""
+
+from . import words as own
+from . import words_stochastic as stochastic
+from .compile import compiled
+
+
+@compiled
+def score_one(rows, i, following, state, scores):
+    length = own.score_one(rows, i, following, state, scores)
+    log_mass = state[6]
+    for k in range(len(scores)):
+        scores[k] = 2.0 * log_mass[k] - scores[k]
+    return length
+
+
+@compiled
+def slope_and_shares(words, values, state, k):
+    slope, share, _ = own.slope_and_shares(words, values, state, k)
+    return slope, 1.0 / state[0][k], share
+
+
+@compiled
+def move_outcome(words, values, state, k, step, length, buffer):
+    own.move_mass(state, k, step)
+    own.move_words(words, values, state, k, -step, length, buffer)
+
+
+@compiled
+def step_outcome(words, values, state, k, step, buffer):
+    stochastic.step_mass(state, k, step)
+    return stochastic.step_words(words, values, state, k, -step, buffer)
+
+
+ncll_pass, hinge_pass = own.bind(
+    "complement", score_one=score_one, slope_and_shares=slope_and_shares, move_outcome=move_outcome
+).values()
+stochastic_pass = stochastic.bind("complement", score_one=score_one, step_outcome=step_outcome)
