@@ -38,7 +38,7 @@ class Incremental:
     tolerance: float = (
         1e-3  # rows whose weights would change by less are passed over; done when the mean is below twice this
     )
-    watch: bool = True  # measure the objective and the gap (of words, only after full passes and the last one)
+    watch: bool = True  # measure the objective and the gap (of words, only after every fourth pass and the last one)
 
     def init(self, problem: Problem, start, generator, multipliers=None, collected=None) -> State:
         model, y = problem.model, problem.y
@@ -81,7 +81,7 @@ class Incremental:
             n_passes=state.n_passes + 1,
         )  # fmt: skip
         is_table = model.table_prior and not np.isfinite(change)
-        is_due = is_full or is_done or is_table or not problem.loss.is_discriminative
+        is_due = (is_full and state.n_passes > 1) or is_done or is_table or not problem.loss.is_discriminative
         return self.measured(problem, state) if self.watch and is_due else state
 
     def measured(self, problem: Problem, state: State) -> State:
