@@ -70,7 +70,8 @@ ATTRIBUTES = """
     moments_, natural_ : records of arrays
         The model in its two coordinate systems.
     history_ : dict of lists
-        Per pass: objective, the three losses, accuracy, duality gap, shortened steps, seconds.
+        Per pass: objective, the three losses and accuracy of the best state measured so far, duality gap, shortened steps, seconds.
+        (Many rows of words are measured after every fourth pass and the last one.)
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why training stopped.
     temperature_, rivalry_, background_ : float
         How `predict_proba` is calibrated: factor on the scores, how much sharper the rivals of the best class are told apart, and share
