@@ -28,6 +28,7 @@ DOWNWARDS = 1.3  # log is steeper downwards than its slope says
 FLOOR = 1e-12
 AHEAD = 12  # words from now that are fetched from memory
 LARGE = 2**18  # cells of a table that no near cache holds: fetching ahead pays
+WORDS = 1.0  # what a step adds of its row's words; complements take them off
 REST = 0.3  # a row whose margin is exceeded by so much may be left out of the next passes
 
 
@@ -114,23 +115,12 @@ def slope_and_shares(words, values, state, k):
     return slope, share, 0.0
 
 
-@compiled
-def move_outcome(words, values, state, k, step, length, buffer):
-    """Add step * s(x, k) to the moments and refresh the logarithms of the cells it touched."""
-    move_mass(state, k, step)
-    move_words(words, values, state, k, step, length, buffer)
-
-
-@compiled
-def move_mass(state, k, step):
-    mass, log_mass = state[0], state[6]
+def moved(words, values, state, k, step, length, buffer):
+    """Add step * s(x, k) to the moments (WORDS times that of words) and refresh the logarithms of the cells it touched."""
+    mass, total, count, weight, log_count, log_weight, log_mass = state
     mass[k] = max(mass[k] + step, FLOOR)
     log_mass[k] = math.log(mass[k])
-
-
-@compiled
-def move_words(words, values, state, k, step, length, buffer):
-    mass, total, count, weight, log_count, log_weight, log_mass = state
+    step *= WORDS
     weight[k] = max(weight[k] + step * length, FLOOR)
     log_weight[k] = math.log(weight[k])
     n = len(words)
@@ -142,6 +132,9 @@ def move_words(words, values, state, k, step, length, buffer):
         buffer[p] = fast_log(buffer[p])
     for p in range(n):
         log_count[words[p], k] = buffer[p]
+
+
+move_outcome = bound(moved, "multinomial")
 
 
 @compiled

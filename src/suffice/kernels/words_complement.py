@@ -5,7 +5,7 @@ The readable twin is `suffice.kernels.complement`.
 
 from . import words as own
 from . import words_stochastic as stochastic
-from .compile import compiled
+from .compile import bound, compiled
 
 
 @compiled
@@ -23,18 +23,8 @@ def slope_and_shares(words, values, state, k):
     return slope, 1.0 / state[0][k], share
 
 
-@compiled
-def move_outcome(words, values, state, k, step, length, buffer):
-    own.move_mass(state, k, step)
-    own.move_words(words, values, state, k, -step, length, buffer)
-
-
-@compiled
-def step_outcome(words, values, state, k, step, buffer):
-    stochastic.step_mass(state, k, step)
-    return stochastic.step_words(words, values, state, k, -step, buffer)
-
-
+move_outcome = bound(own.moved, "complement", WORDS=-1.0)
+step_outcome = bound(stochastic.stepped, "complement", WORDS=-1.0)
 ncll_pass, hinge_pass = own.bind(
     "complement", score_one=score_one, slope_and_shares=slope_and_shares, move_outcome=move_outcome
 ).values()

@@ -11,31 +11,20 @@ import math
 
 import numpy as np
 
-from .compile import bound, compiled
+from .compile import bound
 from .fast_log import fast_log
 from .incremental import HINGE
-from .words import longest, score_one
+from .words import WORDS, longest, score_one
 
 KEEP = 0.5
 
 
-@compiled
-def step_outcome(words, values, state, k, step, buffer):
-    """Add step * s(x, k), keep at least KEEP of every cell, refresh the logarithms. Returns how many cells were kept."""
-    step_mass(state, k, step)
-    return step_words(words, values, state, k, step, buffer)
-
-
-@compiled
-def step_mass(state, k, step):
-    mass, log_mass = state[0], state[6]
-    mass[k] = max(mass[k] + step, KEEP * mass[k])
-    log_mass[k] = math.log(mass[k])
-
-
-@compiled
-def step_words(words, values, state, k, step, buffer):
+def stepped(words, values, state, k, step, buffer):
+    """Add step * s(x, k) (WORDS times that of words), keep at least KEEP of every cell, refresh the logarithms. Returns how many cells
+    were kept."""
     mass, total, count, weight, log_count, log_weight, log_mass = state
+    mass[k] = max(mass[k] + step, KEEP * mass[k])
+    step *= WORDS
     n = len(words)
     gained = 0.0
     n_kept = 0
@@ -52,7 +41,11 @@ def step_words(words, values, state, k, step, buffer):
         log_count[words[p], k] = buffer[p]
     weight[k] += gained
     log_weight[k] = math.log(weight[k])
+    log_mass[k] = math.log(mass[k])
     return n_kept
+
+
+step_outcome = bound(stepped, "multinomial")
 
 
 def stochastic_loop(rows, y, weights, order, rates, state, loss, margin, least):
