@@ -326,6 +326,12 @@ def test_a_progress_bar_on_a_terminal(folder):
     assert process.wait() == 0 and b"predicting" in written and b"\x1b" in written
 
 
+def test_help_names_every_model():
+    from suffice.cli.app import MODELS
+
+    assert all(name in MODELS for name in training.CHOICES)
+
+
 def test_help_starts_fast_because_it_imports_little(folder):
     code = "import sys; from suffice.cli import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
