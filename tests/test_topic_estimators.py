@@ -279,3 +279,11 @@ def taken(counters, n):
             return total
         total += number
         atomic.add(counters, 8, number)
+
+
+def test_a_document_of_billions_of_words_takes_the_memory_of_its_different_words():
+    """Occurrences share a topic: what is sampled for is a word. (Found by the fuzzer: 100 GB of tokens were asked for.)"""
+    X = np.full((4, 3), 1e9)
+    X[:2, 0] *= 2
+    model = LDAClassifier(inference="gibbs", max_epochs=2, n_sweeps=2, random_state=0).fit(X, [0, 0, 1, 1])
+    assert np.isfinite(model.predict_proba(X)).all()

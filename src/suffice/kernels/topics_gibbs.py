@@ -252,14 +252,14 @@ def left_to_right(beta, position, size, n, word_weights, concentration, n_partic
 
 
 @compiled
-def most_tokens(indptr, counts):
-    """Words and tokens of the largest document."""
+def most_tokens(indptr, counts, share):
+    """Words and tokens of the largest document; where occurrences share a topic, a word is one token."""
     words = 1
     tokens = 1
     for i in range(len(indptr) - 1):
         total = 0
         for p in range(indptr[i], indptr[i + 1]):
-            total += counts[p]
+            total += 1 if share else counts[p]
         words = max(words, indptr[i + 1] - indptr[i])
         tokens = max(tokens, total)
     return words, tokens
@@ -289,7 +289,7 @@ def score_sampled(
     indptr, indices, data = rows
     mass, total_mass, count, weight = state
     Z, K = weight.shape
-    words_most, tokens_most = most_tokens(indptr, counts)
+    words_most, tokens_most = most_tokens(indptr, counts, share)
     beta = np.empty((words_most, Z))
     shares = np.empty((words_most, Z))
     word_weights = np.empty(words_most)
@@ -382,7 +382,7 @@ def online_pass(
     n_words = count.shape[0]
     Z, K = weight.shape
     all_weights = weights.sum()
-    words_most, tokens_most = most_tokens(indptr, counts)
+    words_most, tokens_most = most_tokens(indptr, counts, share)
     beta = np.empty((words_most, Z))
     shares = np.empty((K, words_most, Z))
     word_weights = np.empty(words_most)

@@ -38,6 +38,7 @@ from .rows import label_masses, whole_counts
 INFERENCES = ("map", "variational", "gibbs")
 ESTIMATORS = ("plug-in", "left-to-right", "variational")  # of log p(x | k), for sampled topics
 N_SHARDS = 4  # a constant: sums of floats depend on it
+SCORED = 256  # documents that one thread scores at a time
 FULL_STEPS, FULL_TOLERANCE = 200, 1e-7  # of the fixed point, for scores
 
 
@@ -153,7 +154,7 @@ class Topics(Model):
         def score(part: slice) -> None:
             score_documents(rows, part.start, part.stop, arrays, *options, shapes, scores)
 
-        deque(Engine(self.n_jobs).each(score, parts(X.shape[0])), maxlen=0)
+        deque(Engine(self.n_jobs).each(score, shards(X.shape[0], SCORED)), maxlen=0)
         return scores
 
     def sampling_rows(self, X) -> tuple[tuple, np.ndarray]:
@@ -184,7 +185,7 @@ class Topics(Model):
         def score(part: slice) -> None:
             score_sampled(rows, counts, part.start, part.stop, arrays, *options, scores, proportions)
 
-        deque(Engine(self.n_jobs).each(score, parts(X.shape[0])), maxlen=0)
+        deque(Engine(self.n_jobs).each(score, shards(X.shape[0], SCORED)), maxlen=0)
         return scores, proportions
 
     def expected_statistics(
