@@ -60,3 +60,11 @@ def quantised(X: np.ndarray, n_bins: int = 5) -> np.ndarray:
     """Codes of equal-frequency bins of every column: the same whatever the units."""
     cuts = np.quantile(X, np.linspace(0, 1, n_bins + 1)[1:-1], axis=0)
     return (X[:, None, :] > cuts[None]).sum(axis=1).astype(float)
+
+
+def assert_finite(machine, X) -> None:
+    """Parameters and scores of a fitted classifier of words are finite, and its counts positive."""
+    assert machine.moments_.is_finite()
+    assert machine.natural_.is_finite()
+    assert (machine.moments_.count > 0).all()
+    assert np.isfinite(machine.predict_joint_log_proba(X)).all()

@@ -458,9 +458,7 @@ class GenerativeClassifier(Prediction, Streaming, ClassifierMixin, BaseEstimator
             raise ValueError(
                 f"the file's {name} does not fit together: classes, columns and parameters differ in number"
             )
-        empty = (
-            sparse.csr_matrix((0, d)) if model.family in ("multinomial", "complement", "topics") else np.zeros((0, d))
-        )
+        empty = sparse.csr_matrix((0, d)) if model.takes_sparse else np.zeros((0, d))
         template = model.statistics(empty, np.zeros(0, dtype=np.int64), np.zeros(0))
         shapes = [np.shape(array) for array in template.arrays()]
         if type(template) is not type(moments) or [np.shape(array) for array in arrays] != shapes:

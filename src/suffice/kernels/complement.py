@@ -9,12 +9,14 @@ import math
 import numpy as np
 
 from . import multinomial
-from .compile import compiled
+from .compile import bound, compiled
 from .multinomial import LEAST, scratch_for
 
 __all__ = ["curve", "move", "reach", "score", "scratch_for", "slope"]
 
 slope = multinomial.slope  # d score / d step: counts fall, and the score is minus their logarithms
+curve = bound(multinomial.curved, "complement", WORDS=-1.0)
+move = bound(multinomial.moved, "complement", WORDS=-1.0)
 
 
 @compiled
@@ -24,22 +26,6 @@ def score(state, row, scores, scratch):
     log_total = math.log(total[0])
     for k in range(len(mass)):
         scores[k] = 2.0 * (log_mass[k] - log_total) - scores[k]
-
-
-@compiled
-def curve(state, row, scores, delta, rate, moved, scratch):
-    mass, total, count, weight, log_count, log_weight, log_mass = state
-    words, values = row
-    for k in range(len(mass)):
-        moved[k] = scores[k]
-        if delta[k] == 0.0:
-            continue
-        step = rate * delta[k]
-        change = math.log(1.0 + step / mass[k]) + scratch[0] * math.log(1.0 - step * scratch[0] / weight[k])
-        for position in range(len(words)):
-            value = values[position]
-            change -= value * math.log(1.0 - step * value / count[words[position], k])
-        moved[k] += change
 
 
 @compiled
@@ -58,21 +44,3 @@ def reach(state, row, delta, scratch):
                     bound = min(bound, count[words[position], k] / values[position])
             limit = min(limit, bound / delta[k])
     return limit
-
-
-@compiled
-def move(state, row, delta, scratch):
-    mass, total, count, weight, log_count, log_weight, log_mass = state
-    words, values = row
-    for k in range(len(mass)):
-        step = delta[k]
-        if step == 0.0:
-            continue
-        mass[k] += step
-        log_mass[k] = math.log(mass[k])
-        weight[k] -= step * scratch[0]
-        log_weight[k] = math.log(weight[k])
-        for position in range(len(words)):
-            word = words[position]
-            count[word, k] -= step * values[position]
-            log_count[word, k] = math.log(count[word, k])

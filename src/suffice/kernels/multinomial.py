@@ -8,8 +8,9 @@ import math
 
 import numpy as np
 
-from .compile import compiled
+from .compile import bound, compiled
 
+WORDS = 1.0  # what a step of an outcome adds its row's words with; a family may bind another sign
 LEAST = 1e-8  # share of the mean weight that every outcome keeps: nothing else holds it above zero, and rounding is of the mean's size
 
 
@@ -47,8 +48,7 @@ def slope(state, row, k, scratch):
     return max(rise, 1.0 / mass[k])
 
 
-@compiled
-def curve(state, row, scores, delta, rate, moved, scratch):
+def curved(state, row, scores, delta, rate, moved, scratch):
     mass, total, count, weight, log_count, log_weight, log_mass = state
     words, values = row
     for k in range(len(mass)):
@@ -56,11 +56,11 @@ def curve(state, row, scores, delta, rate, moved, scratch):
         if delta[k] == 0.0:
             continue
         step = rate * delta[k]
-        change = math.log(1.0 + step / mass[k]) - scratch[0] * math.log(1.0 + step * scratch[0] / weight[k])
+        change = -scratch[0] * math.log(1.0 + WORDS * step * scratch[0] / weight[k])
         for position in range(len(words)):
             value = values[position]
-            change += value * math.log(1.0 + step * value / count[words[position], k])
-        moved[k] += change
+            change += value * math.log(1.0 + WORDS * step * value / count[words[position], k])
+        moved[k] += math.log(1.0 + step / mass[k]) + WORDS * change
 
 
 @compiled
@@ -79,8 +79,7 @@ def reach(state, row, delta, scratch):
     return limit
 
 
-@compiled
-def move(state, row, delta, scratch):
+def moved(state, row, delta, scratch):
     mass, total, count, weight, log_count, log_weight, log_mass = state
     words, values = row
     for k in range(len(mass)):
@@ -89,9 +88,13 @@ def move(state, row, delta, scratch):
             continue
         mass[k] += step
         log_mass[k] = math.log(mass[k])
-        weight[k] += step * scratch[0]
+        weight[k] += WORDS * step * scratch[0]
         log_weight[k] = math.log(weight[k])
         for position in range(len(words)):
             word = words[position]
-            count[word, k] += step * values[position]
+            count[word, k] += WORDS * step * values[position]
             log_count[word, k] = math.log(count[word, k])
+
+
+curve = bound(curved, "multinomial")
+move = bound(moved, "multinomial")

@@ -41,6 +41,7 @@ class Model(ABC):
     n_features: int
 
     family = ""  # the module of suffice.kernels
+    takes_sparse = False  # rows come as sparse counts only
     row_rate = 1.0  # the first rate of a stochastic pass with one step per row
     table_prior = True  # the prior is a blend of maximum-likelihood and pooled moments (recipe for tables)
 

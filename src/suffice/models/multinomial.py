@@ -54,6 +54,7 @@ class Multinomial(Model):
 
     family = "multinomial"
     table_prior = False
+    takes_sparse = True
 
     @classmethod
     def for_data(cls, X, n_outcomes: int, weights: np.ndarray | None = None) -> Multinomial:

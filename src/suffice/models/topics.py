@@ -67,6 +67,7 @@ class Topics(Model):
 
     family = "topics"
     table_prior = False
+    takes_sparse = True
 
     @property
     def code(self) -> int:
