@@ -19,6 +19,7 @@ from suffice.losses import Loss
 from suffice.models import categorical
 from suffice.models.base import Model
 from suffice.models.categorical import Bernoulli
+from suffice.models.words import word_rows
 
 PRIORS = ("weak", "own", "flat")
 
@@ -63,7 +64,7 @@ def passes(task: Problem, n: int, order_seed: int = 0, tolerance: float = 1e-4):
         np.zeros((len(task.y), model.n_outcomes)),
         np.zeros(len(task.y)),
     )
-    places = task.X.indptr, task.X.indices, task.X.data
+    places = word_rows(task.X)
     limits = (1.0, 0.0, tolerance) if task.loss.name == "hinge" else (tolerance,)
     loop = kernels.hinge_pass if task.loss.name == "hinge" else kernels.ncll_pass
     for turn in range(n):
@@ -76,10 +77,10 @@ def passes(task: Problem, n: int, order_seed: int = 0, tolerance: float = 1e-4):
 
 
 def scores_of(task: Problem, work) -> np.ndarray:
-    places = task.X.indptr, task.X.indices, task.X.data
+    places = word_rows(task.X)
     scores = np.empty((task.X.shape[0], task.model.n_outcomes))
     for i in range(len(scores)):
-        kernels.score_one(places, i, i, work, scores[i])
+        kernels.score_one(places, i, places[4], i, work, scores[i])
     return scores - np.log(work.total)
 
 
@@ -103,13 +104,13 @@ def test_scores_within_a_pass_are_exact_to_a_ten_thousandth(loss, n_classes, pri
 def test_slopes_are_what_a_step_adds_to_the_score(prior):
     task = problem("ncll", 4, prior)
     work, _, _ = passes(task, 1)
-    places, words, buffer = (task.X.indptr, task.X.indices, task.X.data), task.X[7].indices, np.empty(60)
+    places, words, buffer = word_rows(task.X), task.X[7].indices, np.empty(60)
     for k in range(4):
         slope, share, _ = kernels.slope_and_shares(words, np.ones(len(words)), work, k)
         before, step = scores_of(task, work)[7, k], 1e-4 / share
         kernels.move_outcome(words, np.ones(len(words)), work, k, step, float(len(words)), buffer)
         after = np.empty(4)
-        kernels.score_one(places, 7, 7, work, after)
+        kernels.score_one(places, 7, places[4], 7, work, after)
         assert (after[k] - np.log(work.total[0]) - before) / step == pytest.approx(slope, rel=1e-2)
 
 

@@ -67,15 +67,15 @@ def test_slopes_and_shares_are_those_of_a_step():
     task = problem("ncll", 3, 0.1)
     moments = task.prior + task.model.statistics(task.X, task.y, task.weights)
     words, values = task.X[4].indices, task.X[4].data
-    rows_of, buffer = task.model.rows_of(task.X)[0], np.empty(60)
+    rows, buffer = task.model.rows_of(task.X)[0], np.empty(60)
     for k in range(3):
         state = task.model.state_of(moments)
         slope, down, up = kernels.slope_and_shares(words, values, state, k)
         step = 1e-4 / max(up, down)
         before, after = np.empty(3), np.empty(3)
-        length = kernels.score_one(rows_of, 4, 4, state, before)
+        length = kernels.score_one(rows, 4, values, 4, state, before)
         kernels.move_outcome(words, values, state, k, step, length, buffer)
-        kernels.score_one(rows_of, 4, 4, state, after)
+        kernels.score_one(rows, 4, values, 4, state, after)
         normaliser = length**2 / moments.weight[k]  # what the slope leaves out
         assert (after[k] - before[k]) / step == pytest.approx(slope - normaliser, rel=1e-3)
         moved = task.model.moments_of_state(state)

@@ -147,7 +147,7 @@ def test_the_stochastic_pass_makes_the_steps_of_the_exact_one(loss):
     state = task.model.state_of(start)
     assert stochastic_pass(rows, task.y, task.weights, order, rates, state, task.loss.code, 1.0, 0.0) == 0
     mass, count = start.mass.copy(), start.count.copy()
-    words_pass(*rows, task.y, order, rates, mass, count, count.sum(axis=0), 0.0, 0.0, task.loss.code, False)
+    words_pass(rows, task.y, order, rates, mass, count, count.sum(axis=0), 0.0, 0.0, task.loss.code, False)
     np.testing.assert_allclose(state[2], count, rtol=1e-9)
     np.testing.assert_allclose(state[0], mass, rtol=1e-9)
 

@@ -18,9 +18,10 @@ from .models.categorical import Bernoulli, Categorical
 from .models.complement import Complement
 from .models.completion import any_missing
 from .models.gaussian_diagonal import GaussianDiagonal, mean_and_variance
-from .models.multinomial import Multinomial, row_sizes
+from .models.multinomial import Multinomial
 from .models.poisson import Poisson, rates
 from .models.rows import label_masses
+from .models.words import ScaledRows, row_sizes
 from .priors import interior
 
 __all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB", "PoissonNB"]
@@ -219,12 +220,9 @@ class MultinomialNB(CountClassifier):
 
     def _scaled(self, X, model):
         if self.row_norm_ is None:
-            return X if self.unit_ == 1.0 else X * (1.0 / self.unit_)
-        from .kernels.rows import scaled_rows
-
+            return X if self.unit_ == 1.0 else in_units(X, self.unit_)
         norms = np.sqrt(row_sizes(X)[1])
-        factors = np.where(norms > 0, self.row_norm_ / np.where(norms > 0, norms, 1.0), 0.0)
-        return sparse.csr_matrix((scaled_rows(X.indptr, X.data, factors), X.indices, X.indptr), X.shape)
+        return ScaledRows(X, np.where(norms > 0, self.row_norm_ / np.where(norms > 0, norms, 1.0), 0.0))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -240,9 +238,7 @@ class MultinomialNB(CountClassifier):
         unit = unit if np.isfinite(unit) else 1.0
         if keep:
             self.row_norm_, self.unit_ = None, unit
-        X = problem.X
-        if unit != 1.0:
-            X = sparse.csr_matrix((X.data * (1.0 / unit), X.indices, X.indptr), X.shape)
+        X = problem.X if unit == 1.0 else in_units(problem.X, unit)
         return replace(problem, X=X, model=self._family.for_data(X, problem.model.n_outcomes, problem.weights))
 
     def _plain_scores(self, problem):
@@ -266,23 +262,17 @@ class MultinomialNB(CountClassifier):
         raise ValueError(f"row_norm={self.row_norm!r} is neither a positive number, None nor 'auto'")
 
     def _model(self, X, n_outcomes, codes, weights):
-        if self.row_norm_ is None:
-            return self._family.for_data(X, n_outcomes, weights)
-        lengths, squares, _ = row_sizes(X)  # what for_data would find in the scaled rows, without making them
-        seen = squares > 0
-        lengths = lengths[seen] / np.sqrt(squares[seen])
-        return self._family(
-            n_outcomes,
-            X.shape[1],
-            length=max(self.row_norm_ * float(weights[seen] @ lengths) / float(weights.sum()), 1e-300),
-            unit=1.0,
-            squared_row=max(self.row_norm_**2 * float(weights[seen].sum()) / float(weights.sum()), 1e-300),
-        )
+        model = self._family.for_data(self._scaled(X, None), n_outcomes, weights)
+        return model if self.row_norm_ is None else replace(model, unit=1.0)
 
     def _expose(self, model, moments) -> None:
         self.feature_log_prob_ = self.natural_.logit.T
         self.feature_count_ = self._statistics.count.T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+
+
+def in_units(X, unit: float) -> ScaledRows:
+    return ScaledRows(X, np.full(X.shape[0], 1.0 / unit))
 
 
 @documented

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .calibration import log_probabilities, shares
+from .models.rows import dense
 
 
 def log_posterior(scores: np.ndarray, class_count: np.ndarray, rivalry: float = 1.0) -> np.ndarray:
@@ -179,9 +179,7 @@ class Prediction:
         """X as given (dense), and its rows as the model takes them."""
         given = self._validated(X, reset=False)
         rows = self._scaled(self._check_rows(given, reset=False), self._stored_model)
-        if sparse.issparse(rows):
-            rows = rows.toarray()
-        return given.toarray() if sparse.issparse(given) else given, rows
+        return dense(given), dense(rows)
 
     def _filled(self, given, filled: np.ndarray):
         """`given` with its missing cells replaced."""

@@ -17,10 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from .models.base import Model
-from .models.multinomial import row_sizes
+from .models.words import row_sizes
 
 ENOUGH = 1e-3  # relative differences of held-out log-loss below this do not count
 FLAT_OUTCOMES = 10.0  # pseudo-counts of every outcome in the prior of words
@@ -65,7 +64,7 @@ def leanings(statistics) -> np.ndarray:
 
 
 def mean_squared_row(X, weights: np.ndarray) -> float:
-    squares = row_sizes(X)[1] if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+    squares = np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else row_sizes(X)[1]
     return max(float(weights @ squares) / float(weights.sum()), 1e-12)
 
 

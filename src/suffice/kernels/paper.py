@@ -6,6 +6,7 @@ import numpy as np
 
 from .compile import compiled
 from .incremental import HINGE, NCLL, softmax
+from .rows import pairs_row
 
 
 @compiled
@@ -64,7 +65,7 @@ def gaussian_pass(X, y, order, rates, mass, first, second, loss, scaled):
 
 
 @compiled
-def words_pass(indptr, indices, data, y, order, rates, mass, count, weight, gamma, alpha, loss, scaled):
+def words_pass(rows, y, order, rates, mass, count, weight, gamma, alpha, loss, scaled):
     """Algorithms 2 to 4: counts are kept without the prior's growing part gamma, which is added where they are read."""
     n_words, K = count.shape
     n = len(y)
@@ -76,13 +77,14 @@ def words_pass(indptr, indices, data, y, order, rates, mass, count, weight, gamm
         i = order[t]
         rate = rates[t]
         gamma += alpha * rate / n
+        words, values = pairs_row(rows, i)
         length = 0.0
         for k in range(K):
             scores[k] = math.log(mass[k] + gamma)
-        for position in range(indptr[i], indptr[i + 1]):
-            length += data[position]
+        for position in range(len(words)):
+            length += values[position]
             for k in range(K):
-                scores[k] += data[position] * math.log(count[indices[position], k] + gamma)
+                scores[k] += values[position] * math.log(count[words[position], k] + gamma)
         for k in range(K):
             scores[k] -= length * math.log(weight[k] + gamma * n_words)
         loss_weights(scores, y[i], loss, scaled, posterior, weights)
@@ -92,10 +94,10 @@ def words_pass(indptr, indices, data, y, order, rates, mass, count, weight, gamm
                 if mass[k] < 0.0:
                     mass[k] = 0.0
                     fixed += 1
-                for position in range(indptr[i], indptr[i + 1]):
-                    word = indices[position]
+                for position in range(len(words)):
+                    word = words[position]
                     old = count[word, k]
-                    count[word, k] = max(old + rate * weights[k] * data[position], 0.0)
+                    count[word, k] = max(old + rate * weights[k] * values[position], 0.0)
                     fixed += count[word, k] == 0.0
                     weight[k] += count[word, k] - old
     return gamma, fixed

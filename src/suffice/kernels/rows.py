@@ -2,7 +2,7 @@
 
 dense    X is a C-ordered float64 matrix, a row is a view of it; a missing cell is NaN
 scatter  X is (indptr, indices, data, buffer); a row is the buffer, filled
-pairs    X is (indptr, indices, data); a row is (indices, values) of its non-zeros
+pairs    X is (indptr, indices, data, factors, buffer); a row is (indices, values) of its non-zeros, times its factor, in the buffer
 """
 
 import numpy as np
@@ -26,34 +26,29 @@ def scatter_row(X, i):
 
 @compiled
 def pairs_row(X, i):
-    indptr, indices, data = X
-    return indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
+    indptr, indices, data, factors, buffer = X
+    first, last = indptr[i], indptr[i + 1]
+    values = buffer[: last - first]
+    for position in range(len(values)):
+        values[position] = factors[i] * data[first + position]
+    return indices[first:last], values
 
 
 @compiled
-def row_sums(indptr, data, sums, squares):
-    """Sum and sum of squares of every sparse row; returns the smallest positive value (infinity where there is none)."""
+def row_sums(rows, sums, squares):
+    """Sum and sum of squares of every row of pairs; returns the smallest positive value (infinity where there is none)."""
+    indptr, indices, data, factors, buffer = rows
     least = np.inf
     for i in range(len(indptr) - 1):
         total, square = 0.0, 0.0
         for position in range(indptr[i], indptr[i + 1]):
-            value = data[position]
+            value = factors[i] * data[position]
             total += value
             square += value * value
             if 0.0 < value < least:
                 least = value
         sums[i], squares[i] = total, square
     return least
-
-
-@compiled
-def scaled_rows(indptr, data, factors):
-    """The values of sparse rows, each row times its factor."""
-    result = np.empty(len(data))
-    for i in range(len(indptr) - 1):
-        for position in range(indptr[i], indptr[i + 1]):
-            result[position] = factors[i] * data[position]
-    return result
 
 
 ROWS = {"dense": dense_row, "scatter": scatter_row, "pairs": pairs_row}

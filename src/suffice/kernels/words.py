@@ -9,8 +9,8 @@ Logarithms are stored and refreshed only in the cells that a step touched; only 
 more than BOUNDARY of the way to zero.
 
 state = (mass[K], total[1], count[W, K], weight[K], log_count[W, K], log_weight[K], log_mass[K]) as in `suffice.kernels.multinomial`;
-rows = (indptr, indices, data). Every pass returns (rows moved, steps shortened, mean over rows of the largest wanted change) and fills
-`slack`: above zero the row is so far from moving that the learner may leave it out of the next passes.
+rows are the `pairs` of `suffice.kernels.rows`. Every pass returns (rows moved, steps shortened, mean over rows of the largest wanted
+change) and fills `slack`: above zero the row is so far from moving that the learner may leave it out of the next passes.
 
 The loops know a family only by `score_one`, `slope_and_shares` and `move_outcome`; another family binds its own (`bind`).
 """
@@ -23,6 +23,7 @@ from .compile import bound, compiled
 from .fast_log import fast_log
 from .incremental import BOUNDARY, conditional_direction, softmax
 from .prefetch import LINE, prefetch
+from .rows import pairs_row
 
 DOWNWARDS = 1.3  # log is steeper downwards than its slope says
 FLOOR = 1e-12
@@ -56,9 +57,9 @@ def score_row(words, values, log_count, log_weight, log_mass, scores):
 
 
 @compiled
-def score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores):
+def score_row_ahead(rows, i, values, following, log_count, log_weight, log_mass, scores):
     """`score_row`, while the rows of the table that will be read AHEAD words from now are on their way."""
-    indptr, indices, data = rows
+    indptr, indices, data, _, _ = rows
     K = len(scores)
     width = K * 8
     first, last = np.int64(indptr[i]), np.int64(indptr[i + 1])
@@ -78,28 +79,28 @@ def score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores)
             for line in range(0, width, LINE):
                 prefetch(log_count, offset + line)
         a, b, c, d = indices[p], indices[p + 1], indices[p + 2], indices[p + 3]
-        u, v, w, x = data[p], data[p + 1], data[p + 2], data[p + 3]
+        at = p - first
+        u, v, w, x = values[at], values[at + 1], values[at + 2], values[at + 3]
         length += (u + v) + (w + x)
         for k in range(K):
             scores[k] += (u * log_count[a, k] + v * log_count[b, k]) + (w * log_count[c, k] + x * log_count[d, k])
     for p in range(fours, last):
-        length += data[p]
+        length += values[p - first]
         for k in range(K):
-            scores[k] += data[p] * log_count[indices[p], k]
+            scores[k] += values[p - first] * log_count[indices[p], k]
     for k in range(K):
         scores[k] += log_mass[k] - length * log_weight[k]
     return length
 
 
 @compiled
-def score_one(rows, i, following, state, scores):
-    """Fill the scores of row i (up to a constant) before row `following`; return its length |x|."""
+def score_one(rows, i, values, following, state, scores):
+    """Fill the scores of row i (up to a constant) before row `following`; return its length |x|. `values` are those of its words."""
     mass, total, count, weight, log_count, log_weight, log_mass = state
     if log_count.size > LARGE:
-        return score_row_ahead(rows, i, following, log_count, log_weight, log_mass, scores)
-    indptr, indices, data = rows
-    words = indices[indptr[i] : indptr[i + 1]]
-    return score_row(words, data[indptr[i] : indptr[i + 1]], log_count, log_weight, log_mass, scores)
+        return score_row_ahead(rows, i, values, following, log_count, log_weight, log_mass, scores)
+    indptr, indices, _, _, _ = rows
+    return score_row(indices[indptr[i] : indptr[i + 1]], values, log_count, log_weight, log_mass, scores)
 
 
 @compiled
@@ -180,7 +181,6 @@ def conditional_rate(log_posterior, rest, slopes, delta, n, highest):
 
 
 def ncll_loop(rows, y, weights, order, multipliers, state, tolerance, slack):
-    indptr, indices, data = rows
     K = multipliers.shape[1]
     scores = np.empty(K)
     posterior = np.empty(K)
@@ -189,7 +189,7 @@ def ncll_loop(rows, y, weights, order, multipliers, state, tolerance, slack):
     slopes = np.empty(K)
     logs = np.empty(K)
     active = np.empty(K, np.int64)
-    buffer = np.empty(longest(indptr))
+    buffer = np.empty(len(rows[4]))
     n_moved = 0
     n_shortened = 0
     change = 0.0
@@ -198,9 +198,8 @@ def ncll_loop(rows, y, weights, order, multipliers, state, tolerance, slack):
         if weights[i] <= 0.0:
             continue
         following = order[min(t + 1, len(order) - 1)]
-        words = indices[indptr[i] : indptr[i + 1]]
-        values = data[indptr[i] : indptr[i + 1]]
-        length = score_one(rows, i, following, state, scores)
+        words, values = pairs_row(rows, i)
+        length = score_one(rows, i, values, following, state, scores)
         norm = softmax(scores, posterior)
         largest = conditional_direction(posterior, multipliers[i], y[i], delta, tolerance)
         change += weights[i] * largest
@@ -270,7 +269,6 @@ def pairwise_steps(scores, slopes, own, margin, delta, n):
 
 
 def hinge_loop(rows, y, weights, order, multipliers, state, margin, softness, tolerance, slack):
-    indptr, indices, data = rows
     K = multipliers.shape[1]
     scores = np.empty(K)
     delta = np.empty(K)
@@ -280,7 +278,7 @@ def hinge_loop(rows, y, weights, order, multipliers, state, margin, softness, to
     wanted = np.empty(K)
     own = np.empty(K)
     active = np.empty(K, np.int64)
-    buffer = np.empty(longest(indptr))
+    buffer = np.empty(len(rows[4]))
     n_moved = 0
     n_shortened = 0
     change = 0.0
@@ -290,9 +288,8 @@ def hinge_loop(rows, y, weights, order, multipliers, state, margin, softness, to
             continue
         following = order[min(t + 1, len(order) - 1)]
         label = y[i]
-        words = indices[indptr[i] : indptr[i + 1]]
-        values = data[indptr[i] : indptr[i + 1]]
-        length = score_one(rows, i, following, state, scores)
+        words, values = pairs_row(rows, i)
+        length = score_one(rows, i, values, following, state, scores)
         rival = -1
         highest = -math.inf
         for k in range(K):
@@ -372,40 +369,24 @@ def weighed_logs(count, log_count, log_weight):
 
 
 @compiled
-def longest(indptr):
-    """The number of non-zeros of the longest row."""
-    most = 1
-    for i in range(len(indptr) - 1):
-        most = max(most, indptr[i + 1] - indptr[i])
-    return most
-
-
-@compiled
 def add_labelled(rows, y, weights, count):
     """count[w, k] += sum of weight_i x_iw over the rows of label k."""
-    indptr, indices, data = rows
+    indptr, indices, data, factors, _ = rows
     for i in range(len(y)):
         if y[i] >= 0:
+            weight = weights[i] * factors[i]
             for p in range(indptr[i], indptr[i + 1]):
-                count[indices[p], y[i]] += weights[i] * data[p]
+                count[indices[p], y[i]] += weight * data[p]
 
 
 @compiled
 def score_rows(rows, which, state, scores):
     """scores[j, k] = log p(x_i, k) of the rows i = which[j]."""
-    indptr, indices, data = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
     log_total = math.log(total[0])
     for j in range(len(which)):
-        i = which[j]
-        score_row(
-            indices[indptr[i] : indptr[i + 1]],
-            data[indptr[i] : indptr[i + 1]],
-            log_count,
-            log_weight,
-            log_mass,
-            scores[j],
-        )
+        words, values = pairs_row(rows, which[j])
+        score_row(words, values, log_count, log_weight, log_mass, scores[j])
         for k in range(len(mass)):
             scores[j, k] -= log_total
 

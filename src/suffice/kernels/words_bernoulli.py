@@ -112,9 +112,9 @@ def is_common(q):
 
 
 @compiled
-def score_one(rows, i, following, state, scores):
+def score_one(rows, i, values, following, state, scores):
     """Fill the scores of row i (up to a constant) before row `following`; return its number of words."""
-    indptr, indices, data = rows
+    indptr, indices, _, _, _ = rows
     K = len(scores)
     width = K * 8
     first, last = np.int64(indptr[i]), np.int64(indptr[i + 1])

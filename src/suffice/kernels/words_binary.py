@@ -13,7 +13,7 @@ from .compile import compiled
 from .fast_log import fast_log
 from .incremental import BOUNDARY, NCLL
 from .prefetch import prefetch
-from .words import DOWNWARDS, FLOOR, REST, longest
+from .words import DOWNWARDS, FLOOR, REST
 
 DIFFERENCE, SLOPE = 2, 3  # columns of a record
 AHEAD = 2  # rows from now that are fetched from memory
@@ -91,7 +91,7 @@ def logistic_step(margin, slope, own, wanted):
 
 @compiled
 def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softness, tolerance, slack):
-    indptr, indices, data = rows
+    indptr, indices, data, factors, room = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
     records = np.empty((len(count), 4))
     for w in range(len(count)):
@@ -99,7 +99,7 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softn
         records[w, 0], records[w, 1] = zero, one
         records[w, DIFFERENCE] = log_count[w, 1] - log_count[w, 0]
         records[w, SLOPE] = 1.0 / zero + 1.0 / one
-    buffer = np.empty((2, longest(indptr)))
+    buffer = np.empty((2, len(room)))
     offset = math.log(mass[1] / mass[0])
     per_word = math.log(weight[1] / weight[0])
     n_moved = 0
@@ -113,13 +113,15 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softn
         own = multipliers[i, y[i]]
         words = indices[indptr[i] : indptr[i + 1]]
         values = data[indptr[i] : indptr[i + 1]]
+        factor = factors[i]
         soon = order[min(t + AHEAD, len(order) - 1)]
         for place in range(indptr[soon], indptr[soon + 1], 8):
             prefetch(indices, np.int64(place) * indices.itemsize)
             prefetch(data, np.int64(place) * 8)
         score, length, slope, most = read_row(words, values, records)
-        slope += 1.0 / mass[0] + 1.0 / mass[1]
-        lead = sign * (score + offset - length * per_word)
+        length *= factor
+        slope = slope * factor * factor + 1.0 / mass[0] + 1.0 / mass[1]
+        lead = sign * (score * factor + offset - length * per_word)
         if loss == NCLL:
             wanted = 1.0 / (1.0 + math.exp(lead)) - own
             change += weights[i] * abs(wanted)
@@ -137,8 +139,8 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softn
             if abs(step) < tolerance:
                 continue
         falls = 0 if step * sign > 0.0 else 1
-        if abs(step) * weights[i] * max(most, 1.0 / mass[falls]) > BOUNDARY:  # `most` is of both outcomes: look closer
-            share = max(largest_share(words, values, records, falls), 1.0 / mass[falls])
+        if abs(step) * weights[i] * max(most * factor, 1.0 / mass[falls]) > BOUNDARY:  # `most` is of both outcomes: look closer
+            share = max(largest_share(words, values, records, falls) * factor, 1.0 / mass[falls])
             highest = BOUNDARY / (share * weights[i])
             if abs(step) > highest:
                 step = math.copysign(highest, step)
@@ -146,7 +148,7 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softn
         multipliers[i, y[i]] += step
         multipliers[i, 1 - y[i]] -= step
         step *= sign * weights[i]
-        move_row(words, values, records, step, buffer)
+        move_row(words, values, records, step * factor, buffer)
         mass[0] = max(mass[0] - step, FLOOR)
         mass[1] = max(mass[1] + step, FLOOR)
         weight[0] = max(weight[0] - step * length, FLOOR)

@@ -9,8 +9,8 @@ from .compile import bound, compiled
 
 
 @compiled
-def score_one(rows, i, following, state, scores):
-    length = own.score_one(rows, i, following, state, scores)
+def score_one(rows, i, values, following, state, scores):
+    length = own.score_one(rows, i, values, following, state, scores)
     log_mass = state[6]
     for k in range(len(scores)):
         scores[k] = 2.0 * log_mass[k] - scores[k]

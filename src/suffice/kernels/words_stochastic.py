@@ -14,7 +14,8 @@ import numpy as np
 from .compile import bound
 from .fast_log import fast_log
 from .incremental import HINGE
-from .words import WORDS, longest, score_one
+from .rows import pairs_row
+from .words import WORDS, score_one
 
 KEEP = 0.5
 
@@ -50,18 +51,16 @@ step_outcome = bound(stepped, "multinomial")
 
 def stochastic_loop(rows, y, weights, order, rates, state, loss, margin, least):
     """One pass in the given order; returns the number of cells that were kept from falling too far."""
-    indptr, indices, data = rows
     mass, total = state[0], state[1]
     K = len(mass)
     scores = np.empty(K)
-    buffer = np.empty(longest(indptr))
+    buffer = np.empty(len(rows[4]))
     n_kept = 0
     for t in range(len(order)):
         i = order[t]
         label = y[i]
-        words = indices[indptr[i] : indptr[i + 1]]
-        values = data[indptr[i] : indptr[i + 1]]
-        score_one(rows, i, order[min(t + 1, len(order) - 1)], state, scores)
+        words, values = pairs_row(rows, i)
+        score_one(rows, i, values, order[min(t + 1, len(order) - 1)], state, scores)
         rival = -1
         for k in range(K):
             if k != label and (rival < 0 or scores[k] > scores[rival]):

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..kernels.paper import gaussian_pass, words_pass
+from ..models.rows import dense
+from ..models.words import word_rows
 from ..step_sizes import InverseTime, StepSize, is_schedule
 from .driver import Measure, Problem
 from .stochastic import batch_step
@@ -60,17 +62,12 @@ class Paper:
         fixed, gamma = 0, state.gamma
         before = None if state.raw is None else tuple(array.copy() for array in state.raw)
         if problem.model.family == "gaussian_diagonal":
-            fixed = gaussian_pass(
-                dense_rows(problem.X), problem.y, order, rates, *state.raw, problem.loss.code, self.scaled
-            )
+            fixed = gaussian_pass(dense(problem.X), problem.y, order, rates, *state.raw, problem.loss.code, self.scaled)
             mass, first, second = (array.copy() for array in state.raw)
             moments = type(state.moments)(mass, problem.model.spread(mass), first, second)
         elif problem.model.family == "multinomial":
-            X = problem.X
             gamma, fixed = words_pass(
-                X.indptr,
-                X.indices,
-                X.data,
+                word_rows(problem.X),
                 problem.y,
                 order,
                 rates,
@@ -93,7 +90,3 @@ class Paper:
         return replace(
             state, moments=moments, gamma=gamma, measure=measure, n_steps=state.n_steps + n, n_shortened=int(fixed)
         )
-
-
-def dense_rows(X) -> np.ndarray:
-    return X if isinstance(X, np.ndarray) else X.toarray()

@@ -21,6 +21,7 @@ from ..losses import LOSSES, Loss
 from ..models.categorical import Categorical
 from ..models.forms import form_of
 from ..models.poisson import rates
+from ..models.words import ScaledRows
 from ..naive_bayes import documented
 from ..priors import Setting
 from ..selection import Choice
@@ -138,7 +139,10 @@ class MixtureClassifier(GenerativeClassifier):
         return replace(self._reader_.nb._model(X, n_outcomes, codes, weights), n_outcomes=J)
 
     def _scaled(self, X, model):
-        return self._reader_.nb._scaled(X, model) if self.family in ("poisson", "multinomial") else X
+        if self.family not in ("poisson", "multinomial"):
+            return X
+        rows = self._reader_.nb._scaled(X, model)
+        return rows.tocsr() if isinstance(rows, ScaledRows) else rows
 
     def _unscaled(self, X, model):
         return self._reader_.unscaled(self._reader_.nb._unscaled(X, model) if self.family == "poisson" else X)

@@ -22,6 +22,7 @@ from .base import FEW_ROWS, KEEP, Model, expected_log_mass, log_masses, moved_ma
 from .completion import any_missing
 from .records import Record
 from .rows import dense, label_masses, without_missing
+from .words import word_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +244,7 @@ class Bernoulli(Categorical):
 
         if not self.steps_by_row(X, y, loss) or not words.same_in_all(state[3]):
             return super().incremental_pass(X, y, weights, order, multipliers, state, loss, tolerance, slack)
-        rows, work, unit = (X.indptr, X.indices, X.data), words.work_of(state), 1.0
+        rows, work, unit = word_rows(X), words.work_of(state), 1.0
         if (
             loss.name == "hinge"
         ):  # multipliers are of the size of 1 / sum_w 1 / a, on average M / W, and often ten times larger
@@ -258,7 +259,7 @@ class Bernoulli(Categorical):
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
         from ..kernels import words_bernoulli as words
 
-        rows, work = (X.indptr, X.indices, X.data), words.work_of(state)
+        rows, work = word_rows(X), words.work_of(state)
         n_kept = words.stochastic_pass(rows, y, weights, order, rates, work, loss.code, loss.margin, 1e-6)
         words.finish(work, state[3], state[5])
         return n_kept

@@ -23,6 +23,7 @@ import numpy as np
 
 from .base import FEW_ROWS, Model
 from .multinomial import Moments, Multinomial, Natural
+from .words import weighted_sums
 
 
 def biases(moments: Moments) -> np.ndarray:
@@ -40,7 +41,7 @@ class Complement(Multinomial):
 
     def expected_statistics(self, X, responsibilities) -> Moments:
         own = super().expected_statistics(X, responsibilities)
-        return Moments(own.mass, np.asarray(X.T @ responsibilities.sum(axis=1))[:, None] - own.count)
+        return Moments(own.mass, weighted_sums(X, responsibilities.sum(axis=1))[:, None] - own.count)
 
     def natural_of(self, moments: Moments) -> Natural:
         return Natural(biases(moments), np.log(moments.count) - np.log(moments.weight))

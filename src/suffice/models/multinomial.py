@@ -20,14 +20,7 @@ from scipy.special import gammaln, logsumexp
 from .base import FEW_ROWS, KEEP, Model, expected_log_mass, log_masses, moved_mass
 from .records import Record
 from .rows import label_masses
-
-
-def row_sizes(X) -> tuple[np.ndarray, np.ndarray, float]:
-    """Length and squared Euclidean norm of every row, and the smallest positive count (infinity where there is none)."""
-    from ..kernels.rows import row_sums
-
-    lengths, squares = np.empty(X.shape[0]), np.empty(X.shape[0])
-    return lengths, squares, float(row_sums(X.indptr, X.data, lengths, squares))
+from .words import row_sizes, weighted_sums, word_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +75,7 @@ class Multinomial(Model):
         return scores
 
     def rows_of(self, X):
-        """Places as unsigned numbers: compiled loops need not ask whether they count from the end."""
-        return (X.indptr, X.indices.view(f"u{X.indices.itemsize}"), X.data), "pairs"
+        return word_rows(X), "pairs"
 
     def statistics(self, X, y, weights) -> Moments:
         from ..kernels.words import add_labelled
@@ -93,7 +85,7 @@ class Multinomial(Model):
         return Moments(label_masses(y, weights, self.n_outcomes), count)
 
     def expected_statistics(self, X, responsibilities) -> Moments:
-        return Moments(responsibilities.sum(axis=0), np.asarray(X.T @ responsibilities))
+        return Moments(responsibilities.sum(axis=0), weighted_sums(X, responsibilities))
 
     def natural_of(self, moments: Moments) -> Natural:
         return Natural(log_masses(moments), np.log(moments.count) - np.log(moments.weight))
@@ -114,9 +106,9 @@ class Multinomial(Model):
         return log_masses(moments) + X @ (np.log(moments.count) - np.log(moments.weight))
 
     def log_base_measure(self, X) -> np.ndarray:
-        terms = X.copy()
-        terms.data = gammaln(X.data + 1)
-        return gammaln(np.asarray(X.sum(axis=1)).ravel() + 1) - np.asarray(terms.sum(axis=1)).ravel()
+        terms = X.tocsr().copy()
+        terms.data = gammaln(terms.data + 1)
+        return gammaln(row_sizes(X)[0] + 1) - np.asarray(terms.sum(axis=1)).ravel()
 
     def in_domain(self, moments: Moments) -> bool:
         from ..kernels.words import all_positive

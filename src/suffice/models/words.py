@@ -1,0 +1,66 @@
+"""Sparse rows of counts: in units of their own without a copy of their values, and as the kernels of words read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledRows:
+    """Sparse rows, each times its factor. The kernels multiply as they read a row; the counts stay the caller's."""
+
+    counts: sparse.csr_matrix
+    factors: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.counts.shape
+
+    @property
+    def data(self) -> np.ndarray:
+        """The values before they are multiplied: enough to see whether some are missing."""
+        return self.counts.data
+
+    def __getitem__(self, rows) -> ScaledRows:
+        return ScaledRows(self.counts[rows], self.factors[rows])
+
+    def __matmul__(self, table: np.ndarray) -> np.ndarray:
+        return self.factors[:, None] * (self.counts @ table)
+
+    def tocsr(self) -> sparse.csr_matrix:
+        values = self.counts.data * np.repeat(self.factors, np.diff(self.counts.indptr))
+        return sparse.csr_matrix((values, self.counts.indices, self.counts.indptr), self.shape)
+
+    def toarray(self) -> np.ndarray:
+        return self.tocsr().toarray()
+
+
+def counts_and_factors(X) -> tuple[sparse.csr_matrix, np.ndarray]:
+    return (X.counts, X.factors) if isinstance(X, ScaledRows) else (X, np.ones(X.shape[0]))
+
+
+def word_rows(X) -> tuple[np.ndarray, ...]:
+    """The layout "pairs" of `suffice.kernels.rows`, with room for the longest row.
+
+    Places are unsigned numbers: compiled loops need not ask whether they count from the end.
+    """
+    counts, factors = counts_and_factors(X)
+    room = np.empty(int(np.diff(counts.indptr).max(initial=1)))
+    return counts.indptr, counts.indices.view(f"u{counts.indices.itemsize}"), counts.data, factors, room
+
+
+def weighted_sums(X, shares: np.ndarray) -> np.ndarray:
+    """sum_i x_i shares_i."""
+    counts, factors = counts_and_factors(X)
+    return np.asarray(counts.T @ (factors.reshape(-1, *[1] * (shares.ndim - 1)) * shares))
+
+
+def row_sizes(X) -> tuple[np.ndarray, np.ndarray, float]:
+    """Length and squared Euclidean norm of every row, and the smallest positive count (infinity where there is none)."""
+    from ..kernels.rows import row_sums
+
+    lengths, squares = np.empty(X.shape[0]), np.empty(X.shape[0])
+    return lengths, squares, float(row_sums(word_rows(X), lengths, squares))
