@@ -26,7 +26,7 @@ FLOORS = [
     {"selection"},
     {"guards"},
     {"labels", "unlabelled"},
-    {"prediction"},
+    {"prediction", "training"},
     {"streaming"},
     {"classifier"},
     {"naive_bayes", "topic", "sbn", "hmm"},

@@ -139,7 +139,9 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softn
             if abs(step) < tolerance:
                 continue
         falls = 0 if step * sign > 0.0 else 1
-        if abs(step) * weights[i] * max(most * factor, 1.0 / mass[falls]) > BOUNDARY:  # `most` is of both outcomes: look closer
+        if (
+            abs(step) * weights[i] * max(most * factor, 1.0 / mass[falls]) > BOUNDARY
+        ):  # `most` is of both outcomes: look closer
             share = max(largest_share(words, values, records, falls) * factor, 1.0 / mass[falls])
             highest = BOUNDARY / (share * weights[i])
             if abs(step) > highest:

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..kernels.paper import gaussian_pass, words_pass
 from ..models.rows import dense
-from ..models.words import word_rows
 from ..step_sizes import InverseTime, StepSize, is_schedule
 from .driver import Measure, Problem
 from .stochastic import batch_step
@@ -67,7 +66,7 @@ class Paper:
             moments = type(state.moments)(mass, problem.model.spread(mass), first, second)
         elif problem.model.family == "multinomial":
             gamma, fixed = words_pass(
-                word_rows(problem.X),
+                problem.model.rows_of(problem.X)[0],
                 problem.y,
                 order,
                 rates,
