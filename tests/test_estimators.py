@@ -22,7 +22,6 @@ from suffice import (
     GaussianNB,
     MultinomialNB,
     PoissonNB,
-    priors,
 )
 from suffice.calibration import log_probabilities
 from suffice.engines import SHARD
@@ -568,15 +567,3 @@ def test_a_failed_fit_on_other_data_leaves_a_fitted_estimator_as_it_was(name):
     assert model.n_features_in_ == 4
     np.testing.assert_array_equal(model.classes_, [0, 1, 2])
     np.testing.assert_array_equal(model.predict_joint_log_proba(X), before)
-
-
-def test_the_search_for_a_prior_ends_where_gains_are_too_small_to_count():
-    """Larger tilts that gain less than counts were once tried for ever."""
-    tried = []
-
-    def evaluate(setting):
-        tried.append(setting)
-        return 1.0 - 1e-6 * setting.second
-
-    priors.search(evaluate, [3.0, 1.0], [0.1, 0.2], extend=3.0, step=0.1, patience=2)
-    assert len(tried) < 30

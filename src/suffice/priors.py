@@ -5,21 +5,21 @@ is `sum of pseudo-examples`. It is the regulariser: what C is for a linear machi
 
 Tables (`blended`)   `pooled` pseudo-examples from a model in which all outcomes look alike, plus the share `own` of the maximum-
                      likelihood moments, which blends joint likelihood into the discriminative loss.
-Words (`uniform`)    the same pseudo-count for every word and outcome, a flat prior of the outcomes, optionally tilted towards
-                     naive Bayes by `tilt`.
+Words (`uniform`)    the same pseudo-count for every word and outcome, a flat prior of the outcomes; optionally tilted towards
+                     naive Bayes, and larger (or smaller) for common words.
 
-`Setting(strength, second)` names a point of either family; `search` walks from strong to weak and stops when it gets worse.
+`Setting` names a point of either family; `search` walks from strong to weak and stops when it gets worse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .models.base import Model
-from .models.words import row_sizes
+from .models.words import column_sizes, row_sizes
 
 ENOUGH = 1e-3  # relative differences of held-out log-loss below this do not count
 FLAT_OUTCOMES = 10.0  # pseudo-counts of every outcome in the prior of words
@@ -29,6 +29,7 @@ FLAT_OUTCOMES = 10.0  # pseudo-counts of every outcome in the prior of words
 class Setting:
     strength: float  # tables: pooled pseudo-examples; words: pseudo-count of a word in units of the mean squared row
     second: float = 0.0  # tables: share of the maximum-likelihood moments; words: tilt towards naive Bayes
+    common: float = 0.0  # words: the pseudo-count is as this power of the number of rows that have the word
 
 
 def interior(model: Model, statistics):
@@ -47,13 +48,13 @@ def blended(model: Model, statistics, setting: Setting):
     return setting.strength * model.pooled(own) + (setting.second * float(statistics.mass.sum())) * own
 
 
-def uniform(model: Model, statistics, setting: Setting, squared_row: float, leaning=None):
-    """The same pseudo-count for every word and outcome, times exp(tilt * `leaning`)."""
+def uniform(model: Model, statistics, setting: Setting, squared_row: float, leaning=None, common=None):
+    """The same pseudo-count for every word and outcome, times exp(tilt * `leaning` + power * `common`)."""
+    count = np.full(statistics.count.shape, setting.strength * squared_row)
     if setting.second:
-        count = np.exp(setting.second * (leanings(statistics) if leaning is None else leaning))
-        count *= setting.strength * squared_row
-    else:
-        count = np.full(statistics.count.shape, setting.strength * squared_row)
+        count *= np.exp(setting.second * (leanings(statistics) if leaning is None else leaning))
+    if setting.common:
+        count *= np.exp(setting.common * common)[:, None]
     return type(statistics)(np.full(model.n_outcomes, FLAT_OUTCOMES), count)
 
 
@@ -63,32 +64,53 @@ def leanings(statistics) -> np.ndarray:
     return logs - logs.mean(axis=1, keepdims=True)
 
 
+def commonness(X, weights: np.ndarray) -> np.ndarray:
+    """log(1 + rows that have the word) of every word, centred over what is in the rows, so that a power of it leaves the strength
+    its sense. Labels take no part."""
+    n_rows, squares = column_sizes(X, weights)
+    logs = np.log1p(n_rows)
+    return logs - float(squares @ logs) / max(float(squares.sum()), 1e-300)
+
+
 def mean_squared_row(X, weights: np.ndarray) -> float:
     squares = np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else row_sizes(X)[1]
     return max(float(weights @ squares) / float(weights.sum()), 1e-12)
 
 
+@dataclass(frozen=True)
+class Axis:
+    """Values of a part of a setting, tried one after the other as long as each is better than the best before.
+
+    There may be two ways to go from zero: the second is tried where the first leads nowhere.
+    """
+
+    name: str
+    ways: tuple[tuple[float, ...], ...]
+    neighbours: bool = False  # whether a better value is tried with the neighbouring strengths too
+    evidence: float = 0.0  # standard errors of the rows' differences by which a value must be better
+
+
 def search(
-    evaluate: Callable[[Setting], float],
-    strengths: list[float],
-    seconds: list[float],
+    evaluate: Callable[[Setting], np.ndarray],
+    strengths: Sequence[float],
+    axes: Sequence[Axis],
     *,
     extend: float = 0.0,
-    step: float = 0.0,
-    patience: int = 1,
+    halve: bool = False,
 ) -> tuple[Setting, float]:
-    """The setting with the lowest score along strong-to-weak `strengths` (second = 0), then along `seconds` near the best.
+    """The setting with the lowest score along strong-to-weak `strengths` (all else zero), then along each axis from the best.
 
-    Stops a path after two settings in a row that do not improve by the share ENOUGH. Where the strongest wins, stronger ones are
-    tried (times `extend`); where the last of `seconds` wins, larger ones (plus `step`), until they lose. With
-    `patience` 2 the strengths half-way to the best one's neighbours are tried too, and one of `seconds` that loses is forgiven.
+    A score is the sum of what `evaluate` says of the held-out rows. The strengths end after two in a row that do not improve by the
+    share ENOUGH. Where the strongest wins, stronger ones are tried (times `extend`) until they lose; with `halve` those half-way to
+    the best one's neighbours are tried at the very end.
     """
+    rows: dict[Setting, np.ndarray] = {}
     scores: dict[Setting, float] = {}
 
-    def score(strength: float, second: float = 0.0) -> float:
-        setting = Setting(strength, second)
+    def score(setting: Setting) -> float:
         if setting not in scores:
-            scores[setting] = evaluate(setting)
+            rows[setting] = evaluate(setting)
+            scores[setting] = float(rows[setting].sum())
         return scores[setting]
 
     def best() -> Setting:
@@ -99,40 +121,46 @@ def search(
             key=lambda setting: (setting.strength, -setting.second),
         )
 
+    def is_better(setting: Setting, before: Setting, evidence: float) -> bool:
+        gain = scores[before] - score(setting)
+        if gain > evidence * float(np.linalg.norm(rows[before] - rows[setting])):
+            return True
+        scores[setting] = max(scores[setting], scores[before])
+        return False
+
     idle = 0
     for strength in strengths:
         lowest = min(scores.values(), default=np.inf)
-        idle = idle + 1 if score(strength) > lowest * (1 - ENOUGH) else 0
+        idle = idle + 1 if score(Setting(strength)) > lowest * (1 - ENOUGH) else 0
         if idle == 2:
             break
     while extend and best().strength == max(setting.strength for setting in scores):
         lowest = min(scores.values())
-        if score(best().strength * extend) > lowest * (1 - ENOUGH):
+        if score(Setting(best().strength * extend)) > lowest * (1 - ENOUGH):
             break
     tried = sorted({setting.strength for setting in scores})
-    if patience > 1:  # half-way to the neighbours
-        place = tried.index(best().strength)
-        for low, high in zip(
-            tried[max(place - 1, 0) : place + 1], tried[max(place - 1, 0) + 1 : place + 2], strict=False
-        ):
-            score(float(np.sqrt(low * high)))
-        tried = sorted({setting.strength for setting in scores})
-    idle = 0
-    for second in seconds:
-        before = best()
-        if score(before.strength, second) >= scores[before]:
-            idle += 1
-            if idle == patience:
+
+    def beside(strength: float) -> list[float]:
+        place = tried.index(strength)
+        return tried[max(place - 1, 0) : place] + tried[place + 1 : place + 2]
+
+    for axis in axes:
+        for way in axis.ways:
+            start = best()
+            for value in way:
+                before = best()
+                if not is_better(replace(before, **{axis.name: value}), before, axis.evidence):
+                    break
+                for strength in beside(before.strength) if axis.neighbours else ():
+                    score(replace(before, strength=strength, **{axis.name: value}))
+                if best() == before:  # better by less than counts
+                    break
+            if best() != start:
                 break
-            continue
-        place = tried.index(before.strength)
-        for neighbour in tried[max(place - 1, 0) : place + 2]:
-            score(neighbour, second)
-    while step and seconds and best().second >= seconds[-1] - 1e-9 and best().second < 10 * seconds[-1]:
-        before = best()
-        score(before.strength, before.second + step)
-        if best() == before:  # worse, or better by less than counts
-            break
+    if halve:
+        middle = best()
+        for strength in beside(middle.strength):
+            score(replace(middle, strength=float(np.sqrt(middle.strength * strength))))
     return best(), scores[best()]
 
 
@@ -143,6 +171,15 @@ def table_strengths(n_rows: float, n_outcomes: int) -> list[float]:
     return [float(value) for value in strongest * 3.0 ** -np.arange(count)]
 
 
-TABLE_SECONDS = [0.03, 0.1, 0.3, 1.0]
+TABLE_AXES = (Axis("second", ((0.03, 0.1, 0.3, 1.0),), neighbours=True),)
+COARSE_TABLE_AXES = (Axis("second", ((0.1,),), neighbours=True),)
 WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [1.0, 0.3, 0.1]}
-WORD_TILTS = {"ncll": [0.1, 0.2, 0.3], "hinge": [0.02, 0.04, 0.06]}
+
+
+def word_axes(loss: str) -> tuple[Axis, ...]:
+    tilts = np.arange(1, 21) * {"ncll": 0.1, "hinge": 0.02}[loss]
+    powers = (0.2, 0.4, 0.6)
+    return (
+        Axis("second", (tuple(float(tilt) for tilt in tilts),), neighbours=True),
+        Axis("common", (tuple(-power for power in powers), powers), evidence=1.0),
+    )

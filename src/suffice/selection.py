@@ -8,7 +8,7 @@ to beat.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from .calibration import best_background, best_rivalry, best_temperature, clippe
 from .engines import Engine
 from .learners.driver import Problem, run
 from .learners.incremental import Incremental
-from .priors import ENOUGH, Setting, interior, search
+from .priors import ENOUGH, Axis, Setting, interior, search
 
 # standard errors by which training must beat maximum likelihood; more for few rows: the best of several settings always looks good
 EVIDENCE = 2.0
@@ -60,7 +60,7 @@ class Selection:
     _folds: list = field(default_factory=list)
     _warm: dict = field(default_factory=dict)
 
-    def choose(self, strengths: list[float], seconds: list[float], **options) -> Choice:
+    def choose(self, strengths: Sequence[float], axes: Sequence[Axis], **options) -> Choice:
         problem = self.problem
         labelled = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
         counts = np.bincount(problem.y[labelled], minlength=problem.model.n_outcomes)
@@ -72,25 +72,22 @@ class Selection:
         temperatures: dict[Setting, float] = {}
         held_out: dict[Setting, np.ndarray] = {}
 
-        def evaluate(setting: Setting) -> float:
+        def evaluate(setting: Setting) -> np.ndarray:
             scores = self._held_out_scores(self._folds, setting)
             if self.calibrate:
-                temperatures[setting] = best_temperature(
-                    scores, y, weights, precision=1e-2 if self.shares_rows else 1e-3
-                )
+                precision = 1e-2 if self.shares_rows else 1e-3
+                temperatures[setting] = best_temperature(scores, y, weights, precision=precision)
             else:
                 temperatures[setting] = 1.0
             held_out[setting] = scores
-            score = float(weights @ clipped_losses(temperatures[setting] * scores, y))
-            if (
-                self.shares_rows
-            ):  # settings of words that calibrate to the same log-loss can differ by a point of accuracy
-                score += float(weights @ (scores.argmax(axis=1) != y))
-            if score < self._warm.get("score", np.inf):
-                self._warm.update(score=score, multipliers=self._mean_multipliers())
-            return score
+            losses = weights * clipped_losses(temperatures[setting] * scores, y)
+            if self.shares_rows:  # words that calibrate to the same log-loss can differ by a point of accuracy
+                losses += weights * (scores.argmax(axis=1) != y)
+            if losses.sum() < self._warm.get("score", np.inf):
+                self._warm.update(score=float(losses.sum()), multipliers=self._mean_multipliers())
+            return losses
 
-        setting, score = search(evaluate, strengths, seconds, **options)
+        setting, score = search(evaluate, strengths, axes, **options)
         scores, temperature = held_out[setting], temperatures[setting]
         if others:  # the verdict and the calibration see every part: errors that count most are rare
             self._folds.extend(make() for make in others)
@@ -165,7 +162,7 @@ class Selection:
         unlabelled = np.flatnonzero(problem.y < 0)[:MAX_ROWS]
         n_folds = 5 if len(dealt) < 1000 else 3 if len(dealt) < 3000 else 1
         if self.shares_rows and len(dealt) >= 3000:
-            n_folds = 2 if len(dealt) < 10_000 else 1
+            n_folds = 2
 
         generators = self.generator.spawn(5)
 

@@ -110,13 +110,14 @@ class Training:
 
     def _setting_prior(self, problem: Problem):
         row = cache(lambda: priors.mean_squared_row(problem.X, problem.weights))
+        common = cache(lambda: priors.commonness(problem.X, problem.weights))
         leaning_of = cache(priors.leanings)  # of a fold, for all of its settings
 
         def prior_of(model, statistics, setting):
             if model.table_prior:
                 return priors.blended(model, statistics, setting)
             leaning = leaning_of(statistics) if setting.second else None
-            return priors.uniform(model, statistics, setting, row(), leaning)
+            return priors.uniform(model, statistics, setting, row(), leaning, common() if setting.common else None)
 
         return prior_of
 
@@ -221,15 +222,12 @@ class Training:
         )  # fmt: skip
         if words:
             name = problem.loss.name
-            return selection.choose(
-                priors.WORD_STRENGTHS[name], priors.WORD_TILTS[name],
-                extend=3.0, step=priors.WORD_TILTS[name][0], patience=2,
-            )  # fmt: skip
+            return selection.choose(priors.WORD_STRENGTHS[name], priors.word_axes(name), extend=3.0, halve=True)
         n = min(float(problem.weights.sum()), 20_000.0)
-        strengths, seconds = priors.table_strengths(n, problem.model.n_outcomes), priors.TABLE_SECONDS
+        strengths = priors.table_strengths(n, problem.model.n_outcomes)
         if problem.model.is_latent(problem.X):  # every pass completes every row: a coarser path
-            return replace(selection, max_epochs=5).choose(strengths[::2], seconds[1:2])
-        return selection.choose(strengths, seconds, extend=3.0)
+            return replace(selection, max_epochs=5).choose(strengths[::2], priors.COARSE_TABLE_AXES)
+        return selection.choose(strengths, priors.TABLE_AXES, extend=3.0)
 
     def _given_prior(self, model, statistics, *, discriminative: bool):
         """Pseudo-counts as asked for; the outcomes get them too under a discriminative loss, which needs them."""

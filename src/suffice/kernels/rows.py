@@ -51,6 +51,18 @@ def row_sums(rows, sums, squares):
     return least
 
 
+@compiled
+def column_sums(rows, weights, n_rows, squares):
+    """Add the weights of the rows that have each word, and the weighted squares of their values."""
+    indptr, indices, data, factors, buffer = rows
+    for i in range(len(indptr) - 1):
+        for position in range(indptr[i], indptr[i + 1]):
+            value = factors[i] * data[position]
+            if value != 0.0:
+                n_rows[indices[position]] += weights[i]
+                squares[indices[position]] += weights[i] * value * value
+
+
 ROWS = {"dense": dense_row, "scatter": scatter_row, "pairs": pairs_row}
 
 

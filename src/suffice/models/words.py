@@ -64,3 +64,12 @@ def row_sizes(X) -> tuple[np.ndarray, np.ndarray, float]:
 
     lengths, squares = np.empty(X.shape[0]), np.empty(X.shape[0])
     return lengths, squares, float(row_sums(word_rows(X), lengths, squares))
+
+
+def column_sizes(X, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weight of the rows that have each word, and the weighted sum of its squares."""
+    from ..kernels.rows import column_sums
+
+    n_rows, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    column_sums(word_rows(X), weights, n_rows, squares)
+    return n_rows, squares

@@ -1,0 +1,99 @@
+"""How the prior of words is shaped, and how a setting is searched for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from suffice import MultinomialNB, priors
+from suffice.models.multinomial import Multinomial
+from suffice.priors import Axis, Setting
+
+COMMON = Axis("common", ((-0.2, -0.4), (0.2, 0.4)), evidence=1.0)
+
+
+def test_the_search_ends_where_gains_are_too_small_to_count():
+    """Larger tilts that gain less than counts were once tried for ever."""
+    tried = []
+
+    def evaluate(setting):
+        tried.append(setting)
+        return np.array([1.0 - 1e-6 * setting.second])
+
+    priors.search(evaluate, [3.0, 1.0], priors.word_axes("hinge"), extend=3.0, halve=True)
+    assert len(tried) < 40
+
+
+@pytest.mark.parametrize("optimum", [-0.4, 0.0, 0.2])
+def test_an_axis_is_walked_either_way_to_its_optimum(optimum):
+    """Rows agree, so every gain is evidence."""
+
+    def evaluate(setting):
+        return np.full(100, 0.01 + 0.01 * (setting.common - optimum) ** 2 + 0.001 * np.log(setting.strength) ** 2)
+
+    found, score = priors.search(evaluate, [3.0, 1.0, 0.3], [COMMON])
+    assert found == Setting(1.0, 0.0, optimum)
+    assert score == pytest.approx(1.0)
+
+
+def test_a_gain_that_rows_do_not_agree_on_is_none():
+    """One row gains what another loses half of: within a standard error."""
+
+    def evaluate(setting):
+        rows = np.full(100, 0.01)
+        rows[0] *= 1.0 - abs(setting.common)
+        rows[1] *= 1.0 + 0.5 * abs(setting.common)
+        return rows
+
+    assert priors.search(evaluate, [1.0], [COMMON])[0] == Setting(1.0)
+    keen = Axis("common", COMMON.ways)
+    assert priors.search(evaluate, [1.0], [keen])[0].common != 0.0
+
+
+def test_stronger_settings_are_tried_while_the_strongest_wins_and_half_ways_at_the_end():
+    def evaluate(setting):
+        return np.array([1.0 + 0.1 * np.log(setting.strength / 15.0) ** 2])
+
+    found, _ = priors.search(evaluate, [1.0, 0.3], [], extend=3.0, halve=True)
+    assert found.strength == pytest.approx(np.sqrt(9.0 * 27.0))
+
+
+def words(seed=0, n=400, n_words=30):
+    generator = np.random.default_rng(seed)
+    return sparse.csr_matrix(generator.poisson(2.0 * generator.random(n_words) ** 3, size=(n, n_words)).astype(float))
+
+
+def test_commonness_is_that_of_dense_rows_and_centred_over_their_squares():
+    X, weights = words(), np.random.default_rng(1).random(400)
+    dense = X.toarray()
+    logs = np.log1p(weights @ (dense > 0))
+    share = weights @ dense**2
+    np.testing.assert_allclose(priors.commonness(X, weights), logs - share @ logs / share.sum(), rtol=1e-12)
+    np.testing.assert_allclose(priors.commonness(7.0 * X, weights), priors.commonness(X, weights), rtol=1e-12)
+
+
+@pytest.mark.parametrize("power", [-0.4, 0.2])
+def test_a_prior_follows_a_power_of_the_rows_that_have_a_word(power):
+    X, y = words(), np.arange(400) % 3
+    model = Multinomial.for_data(X, 3)
+    statistics = model.statistics(X, y, np.ones(400))
+    common = priors.commonness(X, np.ones(400))
+    shaped = priors.uniform(model, statistics, Setting(0.5, common=power), 10.0, common=common)
+    n_rows = 1.0 + (X.toarray() > 0).sum(axis=0)
+    ratio = shaped.count[:, 0] / n_rows**power
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-12)
+    np.testing.assert_array_equal(shaped.count, shaped.count[:, :1] * np.ones(3))
+    squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
+    assert squares @ np.log(shaped.count[:, 0]) / squares.sum() == pytest.approx(np.log(5.0))
+
+
+def test_common_words_that_only_make_noise_are_held_tighter():
+    """Twenty rare words a class tell, fifty common ones come in bursts: pseudo-counts that grow with commonness are chosen."""
+    generator = np.random.default_rng(3)
+    y = np.arange(1500) % 3
+    noise = generator.poisson(15.0 * generator.gamma(0.2, size=(1500, 50)))
+    telling = generator.poisson(0.15 * (np.arange(60) % 3 == y[:, None]))
+    X = sparse.csr_matrix(np.hstack([noise, telling]).astype(float))
+    chosen = MultinomialNB(loss="hinge", random_state=0).fit(X, y).choice_.setting
+    assert chosen.common > 0.0
