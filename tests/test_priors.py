@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice import MultinomialNB, priors
+from suffice import ComplementNB, MultinomialNB, priors
 from suffice.models.multinomial import Multinomial
 from suffice.priors import Axis, Setting
 
@@ -17,7 +17,7 @@ def test_the_search_ends_where_gains_are_too_small_to_count():
     """Larger tilts that gain less than counts were once tried for ever."""
     tried = []
 
-    def evaluate(setting):
+    def evaluate(setting, rival):
         tried.append(setting)
         return np.array([1.0 - 1e-6 * setting.second])
 
@@ -29,7 +29,7 @@ def test_the_search_ends_where_gains_are_too_small_to_count():
 def test_an_axis_is_walked_either_way_to_its_optimum(optimum):
     """Rows agree, so every gain is evidence."""
 
-    def evaluate(setting):
+    def evaluate(setting, rival):
         return np.full(100, 0.01 + 0.01 * (setting.common - optimum) ** 2 + 0.001 * np.log(setting.strength) ** 2)
 
     found, score = priors.search(evaluate, [3.0, 1.0, 0.3], [COMMON])
@@ -40,7 +40,7 @@ def test_an_axis_is_walked_either_way_to_its_optimum(optimum):
 def test_a_gain_that_rows_do_not_agree_on_is_none():
     """One row gains what another loses half of: within a standard error."""
 
-    def evaluate(setting):
+    def evaluate(setting, rival):
         rows = np.full(100, 0.01)
         rows[0] *= 1.0 - abs(setting.common)
         rows[1] *= 1.0 + 0.5 * abs(setting.common)
@@ -52,7 +52,7 @@ def test_a_gain_that_rows_do_not_agree_on_is_none():
 
 
 def test_stronger_settings_are_tried_while_the_strongest_wins_and_half_ways_at_the_end():
-    def evaluate(setting):
+    def evaluate(setting, rival):
         return np.array([1.0 + 0.1 * np.log(setting.strength / 15.0) ** 2])
 
     found, _ = priors.search(evaluate, [1.0, 0.3], [], extend=3.0, halve=True)
@@ -88,12 +88,65 @@ def test_a_prior_follows_a_power_of_the_rows_that_have_a_word(power):
     assert squares @ np.log(shaped.count[:, 0]) / squares.sum() == pytest.approx(np.log(5.0))
 
 
-def test_common_words_that_only_make_noise_are_held_tighter():
-    """Twenty rare words a class tell, fifty common ones come in bursts: pseudo-counts that grow with commonness are chosen."""
+def bursts():
+    """Twenty rare words a class tell, fifty common ones come in bursts."""
     generator = np.random.default_rng(3)
     y = np.arange(1500) % 3
     noise = generator.poisson(15.0 * generator.gamma(0.2, size=(1500, 50)))
     telling = generator.poisson(0.15 * (np.arange(60) % 3 == y[:, None]))
     X = sparse.csr_matrix(np.hstack([noise, telling]).astype(float))
-    chosen = MultinomialNB(loss="hinge", random_state=0).fit(X, y).choice_.setting
+    return X, y
+
+
+def test_common_words_that_only_make_noise_are_held_tighter():
+    X, y = bursts()
+    chosen = MultinomialNB(loss="hinge", count_power=1, random_state=0).fit(X, y).choice_.setting
     assert chosen.common > 0.0
+
+
+@pytest.mark.parametrize("estimator", [MultinomialNB, ComplementNB])
+@pytest.mark.parametrize("loss", ["ncll", "hinge"])
+def test_bursts_of_words_are_damped_where_held_out_rows_gain_by_it(estimator, loss):
+    X, y = bursts()
+    train, test = slice(0, 1000), slice(1000, None)
+    damped = estimator(loss=loss, random_state=0).fit(X[train], y[train])
+    plain = estimator(loss=loss, count_power=1, random_state=0).fit(X[train], y[train])
+    assert damped.count_power_ < 1.0 == plain.count_power_
+    assert damped.score(X[test], y[test]) > plain.score(X[test], y[test])
+
+
+@pytest.mark.parametrize("estimator", [MultinomialNB, ComplementNB])
+@pytest.mark.parametrize(
+    "settings", [{"loss": "hinge"}, {"loss": "ncll", "prior": 5.0}, {"loss": "nll"}, {"row_norm": None}]
+)
+def test_a_given_power_is_that_of_the_counts(estimator, settings):
+    X, y = bursts()
+    ours = estimator(count_power=0.25, random_state=0, **settings).fit(X, y)
+    powers = X.copy()
+    powers.data = powers.data**0.25
+    expected = estimator(count_power=1, random_state=0, **settings).fit(powers, y)
+    assert ours.count_power_ == 0.25
+    np.testing.assert_allclose(ours.predict_proba(X), expected.predict_proba(powers), atol=2e-3)
+
+
+def test_a_stream_goes_on_with_the_power_that_was_chosen():
+    X, y = bursts()
+    model = MultinomialNB(loss="hinge", random_state=0).fit(X[:1000], y[:1000])
+    power = model.count_power_
+    model.partial_fit(X[1000:], y[1000:])
+    assert model.count_power_ == power < 1.0
+    assert model.score(X[1000:], y[1000:]) > 0.8
+
+
+def test_rows_without_a_label_are_read_as_the_others():
+    X, y = bursts()
+    partly = np.where(np.arange(1500) < 1200, y, -1)
+    model = MultinomialNB(loss="hinge", unlabelled_weight=0.01, random_state=0).fit(X, partly)
+    assert model.count_power_ < 1.0
+    assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("power", [0, 2, 0.3, "half"])
+def test_other_powers_are_refused(power):
+    with pytest.raises(ValueError, match="count_power"):
+        MultinomialNB(count_power=power).fit(*bursts())

@@ -1,4 +1,4 @@
-"""Rows times a factor each are the same rows as those multiplied beforehand, for everything that reads them."""
+"""Roots of rows times a factor each are the same rows as those computed beforehand, for everything that reads them."""
 
 from dataclasses import replace
 
@@ -16,10 +16,10 @@ from suffice.losses import Loss
 from suffice.models import complement, multinomial
 from suffice.models.complement import Complement
 from suffice.models.multinomial import Multinomial
-from suffice.models.words import ScaledRows, row_sizes, weighted_sums
+from suffice.models.words import ScaledRows, column_sizes, row_sizes, weighted_sums
 
 
-def two_ways(n_classes: int = 3) -> tuple[ScaledRows, sparse.csr_matrix, np.ndarray]:
+def two_ways(n_classes: int = 3, roots: int = 0) -> tuple[ScaledRows, sparse.csr_matrix, np.ndarray]:
     """Scaled rows, the same as numbers, and labels; one row is empty."""
     generator = np.random.default_rng(0)
     y = generator.integers(n_classes, size=120)
@@ -27,11 +27,13 @@ def two_ways(n_classes: int = 3) -> tuple[ScaledRows, sparse.csr_matrix, np.ndar
     counts = np.array([generator.multinomial(generator.integers(5, 40), topics[k]) for k in y], dtype=float)
     counts[7] = 0.0
     factors = generator.uniform(0.2, 3.0, len(y))
-    return ScaledRows(sparse.csr_matrix(counts), factors), sparse.csr_matrix(counts * factors[:, None]), y
+    plain = sparse.csr_matrix(counts**0.5**roots * factors[:, None])
+    return ScaledRows(sparse.csr_matrix(counts), factors, roots), plain, y
 
 
-def test_they_multiply_add_slice_and_turn_into_numbers_as_the_same_rows():
-    scaled, plain, _ = two_ways()
+@pytest.mark.parametrize("roots", [0, 1, 2])
+def test_they_multiply_add_slice_and_turn_into_numbers_as_the_same_rows(roots):
+    scaled, plain, _ = two_ways(roots=roots)
     generator = np.random.default_rng(1)
     table, shares = generator.normal(size=(40, 3)), generator.normal(size=(120, 3))
     np.testing.assert_allclose(scaled @ table, plain @ table)
@@ -39,8 +41,9 @@ def test_they_multiply_add_slice_and_turn_into_numbers_as_the_same_rows():
     np.testing.assert_allclose(weighted_sums(scaled, shares[:, 0]), plain.T @ shares[:, 0])
     for some in (slice(3, 50), np.array([5, 7, 2]), np.arange(120) % 2 == 0):
         np.testing.assert_allclose(scaled[some].toarray(), plain[some].toarray())
-    for ours, expected in zip(row_sizes(scaled), row_sizes(plain), strict=True):
-        np.testing.assert_allclose(ours, expected)
+    for sizes in (row_sizes, lambda rows: column_sizes(rows, np.arange(120.0))):
+        for ours, expected in zip(sizes(scaled), sizes(plain), strict=True):
+            np.testing.assert_allclose(ours, expected)
 
 
 def test_their_values_are_the_callers():
@@ -53,9 +56,10 @@ def test_their_values_are_the_callers():
     assert (counts != before).nnz == 0
 
 
+@pytest.mark.parametrize("roots", [0, 2])
 @pytest.mark.parametrize("family", [Multinomial, Complement])
-def test_a_model_reads_the_same_from_them(family):
-    scaled, plain, y = two_ways()
+def test_a_model_reads_the_same_from_them(family, roots):
+    scaled, plain, y = two_ways(roots=roots)
     weights = np.random.default_rng(2).uniform(0.5, 2.0, len(y))
     model, expected = family.for_data(scaled, 3, weights), family.for_data(plain, 3, weights)
     for name in ("length", "unit", "squared_row"):
@@ -72,13 +76,13 @@ PAIRS = [(Multinomial, Paper()), *((family, learner) for family in (Multinomial,
 
 
 @pytest.mark.parametrize("few_rows", [0, 1000], ids=["fast passes", "general loop"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("n_classes", "roots"), [(2, 0), (2, 1), (3, 0), (3, 2)])
 @pytest.mark.parametrize("loss", ["ncll", "hinge"])
 @pytest.mark.parametrize(("family", "learner"), PAIRS, ids=lambda part: getattr(part, "family", type(part).__name__))
-def test_a_learner_takes_the_same_steps(monkeypatch, family, learner, loss, n_classes, few_rows):
+def test_a_learner_takes_the_same_steps(monkeypatch, family, learner, loss, n_classes, roots, few_rows):
     for module in (multinomial, complement):
         monkeypatch.setattr(module, "FEW_ROWS", few_rows)
-    scaled, plain, y = two_ways(n_classes)
+    scaled, plain, y = two_ways(n_classes, roots)
     model, weights = family.for_data(plain, n_classes), np.ones(len(y))
     prior = priors.uniform(model, model.statistics(plain, y, weights), priors.Setting(0.3), model.squared_row)
     task = Problem(model, plain, y, weights, Loss(loss), prior)

@@ -37,7 +37,8 @@ def log_probabilities(scores: np.ndarray, rivalry: float = 1.0) -> np.ndarray:
 
 def clipped_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
     """-log((1 - CLIP) p + CLIP / K) of the label."""
-    posterior = np.exp(scores[np.arange(len(y)), y] - logsumexp(scores, axis=1))
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    posterior = shifted[np.arange(len(y)), y] / shifted.sum(axis=1)
     return -np.log((1 - CLIP) * posterior + CLIP / scores.shape[1])
 
 

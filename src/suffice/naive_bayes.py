@@ -170,6 +170,10 @@ class MultinomialNB(CountClassifier):
     document are not independent and a long document would count too often.
 
     PARAMETERS
+    count_power : {1, 0.5, 0.25, "auto"}, default="auto"
+        Power that counts are raised to before all else, at training and prediction (densities and samples are of such rows): words
+        come in bursts, and the second occurrence says less than the first. "auto" is 1, unless held-out rows gain by a smaller one
+        when `prior="auto"` is chosen.
     row_norm : float, None or "auto", default="auto"
         Euclidean length every row is scaled to, at training and prediction. None leaves rows alone; "auto" is 10, and None for
         "nll" and for `algorithm="paper"`.
@@ -179,6 +183,7 @@ class MultinomialNB(CountClassifier):
         log p(word | class), of the scaled rows.
     feature_count_ : ndarray of shape (n_classes, n_features)
     class_log_prior_ : ndarray of shape (n_classes,)
+    count_power_ : float
     row_norm_ : float or None
     unit_ : float
         What rows are divided by where they are not scaled to one length.
@@ -199,13 +204,14 @@ class MultinomialNB(CountClassifier):
     def __init__(
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
         class_prior=None, unlabelled_weight="auto",
-        row_norm="auto", random_state=None, verbose=0, warm_start=False, n_jobs=None,
+        count_power="auto", row_norm="auto", random_state=None, verbose=0, warm_start=False, n_jobs=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, unlabelled_weight=unlabelled_weight,
             random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
         )  # fmt: skip
+        self.count_power = count_power
         self.row_norm = row_norm
 
     def _check_rows(self, X, *, reset):
@@ -215,14 +221,35 @@ class MultinomialNB(CountClassifier):
                 "Use PoissonNB, whose columns are independent, or write 0 for words that do not occur"
             )
         if reset:
-            self.row_norm_, self.unit_ = self._row_norm(), 1.0
+            self.count_power_, self.row_norm_, self.unit_ = self._count_power(), self._row_norm(), 1.0
         return sparse.csr_matrix(super()._check_rows(X, reset=reset))
 
     def _scaled(self, X, model):
+        return self._read(X, getattr(self, "count_power_", 1.0))  # files of before have no power
+
+    def _read(self, X, power: float):
+        """Counts to this power, in our units or scaled to one length."""
+        if self.row_norm_ is None and power == self.unit_ == 1.0:
+            return X
+        rows = in_units(X, self.unit_, power)
         if self.row_norm_ is None:
-            return X if self.unit_ == 1.0 else in_units(X, self.unit_)
-        norms = np.sqrt(row_sizes(X)[1])
-        return ScaledRows(X, np.where(norms > 0, self.row_norm_ / np.where(norms > 0, norms, 1.0), 0.0))
+            return rows
+        norms = np.sqrt(row_sizes(rows)[1])
+        return replace(rows, factors=np.where(norms > 0, self.row_norm_ / np.where(norms > 0, norms, 1.0), 0.0))
+
+    @property
+    def _max_roots(self):
+        return 2 if self.count_power == "auto" else 0
+
+    def _rows_as(self, problem, setting, *, keep=False):
+        if not setting.roots:
+            return problem
+        power = 0.5**setting.roots
+        if keep:
+            self.count_power_ = power
+        counts = problem.X.counts if isinstance(problem.X, ScaledRows) else problem.X
+        rows = self._read(counts, power)
+        return replace(problem, X=rows, model=self._model_of(rows, problem.model.n_outcomes, problem.weights))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -234,16 +261,17 @@ class MultinomialNB(CountClassifier):
         """Rows as they are, in units of the smallest count (1 for counts), so that the units of X do not matter."""
         if self.row_norm != "auto":
             return super()._plain(problem)
-        unit = row_sizes(problem.X)[2]
+        power = self._count_power()
+        unit = row_sizes(in_units(problem.X, 1.0, power))[2]
         unit = unit if np.isfinite(unit) else 1.0
         if keep:
-            self.row_norm_, self.unit_ = None, unit
-        X = problem.X if unit == 1.0 else in_units(problem.X, unit)
+            self.count_power_, self.row_norm_, self.unit_ = power, None, unit
+        X = problem.X if unit == power == 1.0 else in_units(problem.X, unit, power)
         return replace(problem, X=X, model=self._family.for_data(X, problem.model.n_outcomes, problem.weights))
 
     def _plain_scores(self, problem):
         """As of rows in units of the smallest count, without making them: words speak 1 / unit times as loud."""
-        if self.row_norm != "auto":
+        if self.row_norm != "auto" or self._count_power() != 1.0:
             return super()._plain_scores(problem)
         X, model = problem.X, self._family.for_data(problem.X, problem.model.n_outcomes, problem.weights)
 
@@ -254,6 +282,13 @@ class MultinomialNB(CountClassifier):
 
         return scores
 
+    def _count_power(self) -> float:
+        if self.count_power == "auto":
+            return 1.0
+        if self.count_power in (1.0, 0.5, 0.25):
+            return float(self.count_power)
+        raise ValueError(f"count_power={self.count_power!r} is not one of 1, 0.5, 0.25 and 'auto'")
+
     def _row_norm(self) -> float | None:
         if self.row_norm == "auto":
             return None if self.loss == "nll" or self.algorithm == "paper" else 10.0
@@ -262,7 +297,10 @@ class MultinomialNB(CountClassifier):
         raise ValueError(f"row_norm={self.row_norm!r} is neither a positive number, None nor 'auto'")
 
     def _model(self, X, n_outcomes, codes, weights):
-        model = self._family.for_data(self._scaled(X, None), n_outcomes, weights)
+        return self._model_of(self._scaled(X, None), n_outcomes, weights)
+
+    def _model_of(self, rows, n_outcomes, weights):
+        model = self._family.for_data(rows, n_outcomes, weights)
         return model if self.row_norm_ is None else replace(model, unit=1.0)
 
     def _expose(self, model, moments) -> None:
@@ -271,8 +309,9 @@ class MultinomialNB(CountClassifier):
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
 
 
-def in_units(X, unit: float) -> ScaledRows:
-    return ScaledRows(X, np.full(X.shape[0], 1.0 / unit))
+def in_units(X, unit: float, power: float = 1.0) -> ScaledRows:
+    """The counts to a power (1, 1/2, 1/4), divided by the unit."""
+    return ScaledRows(X, np.full(X.shape[0], 1.0 / unit), round(-np.log2(power)))
 
 
 @documented
@@ -285,6 +324,8 @@ class ComplementNB(MultinomialNB):
     `MultinomialNB` does.
 
     PARAMETERS
+    count_power : {1, 0.5, 0.25, "auto"}, default="auto"
+        Power that counts are raised to before all else, as in `MultinomialNB`.
     row_norm : float, None or "auto", default="auto"
         Euclidean length every row is scaled to, at training and prediction. None leaves rows alone; "auto" is 10, and None for "nll".
 

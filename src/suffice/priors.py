@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class Setting:
     strength: float  # tables: pooled pseudo-examples; words: pseudo-count of a word in units of the mean squared row
     second: float = 0.0  # tables: share of the maximum-likelihood moments; words: tilt towards naive Bayes
     common: float = 0.0  # words: the pseudo-count is as this power of the number of rows that have the word
+    roots: int = 0  # words: how many times over the square root of the counts is taken
 
 
 def interior(model: Model, statistics):
@@ -91,7 +93,7 @@ class Axis:
 
 
 def search(
-    evaluate: Callable[[Setting], np.ndarray],
+    evaluate: Callable[[Setting, Setting | None], np.ndarray | None],
     strengths: Sequence[float],
     axes: Sequence[Axis],
     *,
@@ -100,17 +102,18 @@ def search(
 ) -> tuple[Setting, float]:
     """The setting with the lowest score along strong-to-weak `strengths` (all else zero), then along each axis from the best.
 
-    A score is the sum of what `evaluate` says of the held-out rows. The strengths end after two in a row that do not improve by the
-    share ENOUGH. Where the strongest wins, stronger ones are tried (times `extend`) until they lose; with `halve` those half-way to
-    the best one's neighbours are tried at the very end.
+    A score is the sum of what `evaluate` says of the held-out rows (None if it is clearly worse than that of the best so far, its
+    second argument). The strengths end after two in a row that do not improve by the share ENOUGH. Where the strongest wins, stronger
+    ones are tried (times `extend`) until they lose; with `halve` the one half-way to the better neighbour is tried at the end.
     """
     rows: dict[Setting, np.ndarray] = {}
     scores: dict[Setting, float] = {}
 
     def score(setting: Setting) -> float:
         if setting not in scores:
-            rows[setting] = evaluate(setting)
-            scores[setting] = float(rows[setting].sum())
+            found = evaluate(setting, best() if scores else None)
+            scores[setting] = np.inf if found is None else float(found.sum())
+            rows[setting] = np.array(np.inf) if found is None else found
         return scores[setting]
 
     def best() -> Setting:
@@ -123,7 +126,7 @@ def search(
 
     def is_better(setting: Setting, before: Setting, evidence: float) -> bool:
         gain = scores[before] - score(setting)
-        if gain > evidence * float(np.linalg.norm(rows[before] - rows[setting])):
+        if gain > 0 and gain > evidence * float(np.linalg.norm(rows[before] - rows[setting])):
             return True
         scores[setting] = max(scores[setting], scores[before])
         return False
@@ -148,18 +151,18 @@ def search(
         for way in axis.ways:
             start = best()
             for value in way:
-                before = best()
-                if not is_better(replace(before, **{axis.name: value}), before, axis.evidence):
+                before, changes = best(), dict[str, Any]({axis.name: value})
+                if not is_better(replace(before, **changes), before, axis.evidence):
                     break
                 for strength in beside(before.strength) if axis.neighbours else ():
-                    score(replace(before, strength=strength, **{axis.name: value}))
+                    score(replace(before, strength=strength, **changes))
                 if best() == before:  # better by less than counts
                     break
             if best() != start:
                 break
     if halve:
         middle = best()
-        for strength in beside(middle.strength):
+        for strength in sorted(beside(middle.strength), key=lambda strength: scores[Setting(strength)])[:1]:
             score(replace(middle, strength=float(np.sqrt(middle.strength * strength))))
     return best(), scores[best()]
 
@@ -176,10 +179,11 @@ COARSE_TABLE_AXES = (Axis("second", ((0.1,),), neighbours=True),)
 WORD_STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [1.0, 0.3, 0.1]}
 
 
-def word_axes(loss: str) -> tuple[Axis, ...]:
+def word_axes(loss: str, max_roots: int = 0) -> tuple[Axis, ...]:
     tilts = np.arange(1, 21) * {"ncll": 0.1, "hinge": 0.02}[loss]
     powers = (0.2, 0.4, 0.6)
     return (
+        Axis("roots", (tuple(range(1, max_roots + 1)),), evidence=1.0),
         Axis("second", (tuple(float(tilt) for tilt in tilts),), neighbours=True),
-        Axis("common", (tuple(-power for power in powers), powers), evidence=1.0),
+        Axis("common", (powers, tuple(-power for power in powers)), evidence=1.0),
     )

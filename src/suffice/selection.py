@@ -2,8 +2,8 @@
 
 Every setting is fitted on the folds' training parts (warm-started from the setting before) and judged by the log-loss of the
 pooled held-out scores: clipped, because a density can be wrong by hundreds of nats in a single row, and at the best temperature
-where the loss does not calibrate itself. For words the share of errors is added. Maximum likelihood takes part as the model
-to beat.
+where the loss does not calibrate itself. For words the share of errors is added, and a setting that is worse than the best by a
+standard error in the first fold is not tried in the others. Maximum likelihood takes part as the model to beat.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Selection:
     problem: Problem
     plain_scores: Callable[[np.ndarray, np.ndarray], np.ndarray]  # (weights, which): scores of the plain model to beat
     prior_of: Callable[[Any, Any, Setting], Any]
+    rows_as: Callable[[Problem, Setting], Problem]  # the problem with its rows as a setting reads them
     learner: Any
     generator: np.random.Generator
     calibrate: bool
@@ -71,21 +72,22 @@ class Selection:
         y, weights = self._held_out_rows()
         temperatures: dict[Setting, float] = {}
         held_out: dict[Setting, np.ndarray] = {}
+        losses: dict[Setting, np.ndarray] = {}
 
-        def evaluate(setting: Setting) -> np.ndarray:
-            scores = self._held_out_scores(self._folds, setting)
-            if self.calibrate:
-                precision = 1e-2 if self.shares_rows else 1e-3
-                temperatures[setting] = best_temperature(scores, y, weights, precision=precision)
-            else:
-                temperatures[setting] = 1.0
+        def evaluate(setting: Setting, rival: Setting | None) -> np.ndarray | None:
+            first, *rest = self._folds
+            scores = self._held_out_scores([first], setting)
+            if rival is not None and rest and self.shares_rows:
+                lost = self._losses(scores, y[: len(scores)], weights[: len(scores)])[1] - losses[rival][: len(scores)]
+                if lost.sum() > 0.5 * np.linalg.norm(lost):
+                    return None
+            scores = np.concatenate([scores, *([self._held_out_scores(rest, setting)] if rest else [])])
+            temperatures[setting], losses[setting] = self._losses(scores, y, weights)
             held_out[setting] = scores
-            losses = weights * clipped_losses(temperatures[setting] * scores, y)
-            if self.shares_rows:  # words that calibrate to the same log-loss can differ by a point of accuracy
-                losses += weights * (scores.argmax(axis=1) != y)
-            if losses.sum() < self._warm.get("score", np.inf):
-                self._warm.update(score=float(losses.sum()), multipliers=self._mean_multipliers())
-            return losses
+            score = float(losses[setting].sum())
+            if score < self._warm.get("score", np.inf):
+                self._warm.update(score=score, multipliers=self._mean_multipliers())
+            return losses[setting]
 
         setting, score = search(evaluate, strengths, axes, **options)
         scores, temperature = held_out[setting], temperatures[setting]
@@ -121,6 +123,16 @@ class Selection:
             trained = float(np.mean([np.count_nonzero(fold.problem.weights) for fold in self._folds]))
             temperature *= max(trained / len(labelled), 0.5) ** SHARPER
         return Choice(setting, temperature, score, reason, background, rivalry, self._warm.get("multipliers"))
+
+    def _losses(self, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """The best temperature, and what every row adds to the score of a setting."""
+        temperature = 1.0
+        if self.calibrate:
+            temperature = best_temperature(scores, y, weights, precision=1e-2 if self.shares_rows else 1e-3)
+        losses = weights * clipped_losses(temperature * scores, y)
+        if self.shares_rows:  # words that calibrate to the same log-loss can differ by a point of accuracy
+            losses += weights * (scores.argmax(axis=1) != y)
+        return temperature, losses
 
     def _kept(self, reason: str, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Choice:
         """Maximum likelihood, its probabilities calibrated where that lowers the held-out log-loss: it is too sure of itself."""
@@ -174,10 +186,8 @@ class Selection:
                 sub = replace(problem, weights=trained)
             else:
                 sub = replace(problem, X=problem.X[train], y=problem.y[train], weights=problem.weights[train])
-            statistics = problem.model.statistics(sub.X, sub.y, sub.weights)
-            start = interior(problem.model, statistics)
             held_out = np.sort(dealt[part == held])
-            return Fold(sub, statistics, start, held_out, self.plain_scores(trained, held_out), generators[held])
+            return Fold(sub, held_out, self.plain_scores(trained, held_out), generators[held])
 
         n_judges = 2 if self.shares_rows else 5  # one run of documents says too little of the next ones
         others: list[Callable[[], Fold]] = [partial(fold, held) for held in range(n_folds, n_judges)]
@@ -202,29 +212,47 @@ class Selection:
         return np.concatenate(list(self.engine.each(lambda fold: self._scores_of(fold, setting), folds)))
 
     def _scores_of(self, fold: Fold, setting: Setting) -> np.ndarray:
-        model = self.problem.model
-        sub = replace(fold.problem, prior=self.prior_of(model, fold.statistics, setting))
+        view = self._view(fold, setting)
+        model = view.problem.model
+        sub = replace(view.problem, prior=self.prior_of(model, view.statistics, setting))
         learner = self.learner
         if self.shares_rows and isinstance(learner, Incremental):
             coarse = 5e-3 if sub.loss.name == "hinge" else 2e-3
             learner = Incremental(max(coarse, learner.tolerance), watch=False)
+        epochs = self.max_epochs if not self.shares_rows else 6 if fold.multipliers is None else 4
         fit = run(
-            learner, sub, fold.start, fold.generator, max_epochs=6 if self.shares_rows else self.max_epochs, tol=self.tol,
-            multipliers=fold.multipliers, collected=fold.collected,
+            learner, sub, view.start, fold.generator, max_epochs=epochs, tol=self.tol,
+            multipliers=fold.multipliers, collected=view.collected,
         )  # fmt: skip
         fold.multipliers = fit.multipliers
         if fit.state is not None and (sub.y >= 0).all():
-            fold.collected = fit.moments - sub.prior
-        return model.scores(fit.moments, self.problem.X, fit.state, which=fold.held_out)
+            view.collected = fit.moments - sub.prior
+        rows = sub.X if self.shares_rows else self.problem.X
+        return model.scores(fit.moments, rows, fit.state, which=fold.held_out)
+
+    def _view(self, fold: Fold, setting: Setting) -> View:
+        """The fold's training part as the setting reads its rows; only the last one is kept."""
+        if fold.view is None or fold.view.roots != setting.roots:
+            problem = self.rows_as(fold.problem, setting)
+            statistics = problem.model.statistics(problem.X, problem.y, problem.weights)
+            fold.view = View(setting.roots, problem, statistics, interior(problem.model, statistics))
+        return fold.view
+
+
+@dataclass
+class View:
+    roots: int
+    problem: Problem
+    statistics: Any
+    start: Any
+    collected: Any = None  # the statistics weighted by the multipliers
 
 
 @dataclass
 class Fold:
     problem: Problem
-    statistics: Any
-    start: Any
     held_out: np.ndarray
     plain_scores: np.ndarray
     generator: np.random.Generator  # its own, so that the order in which folds are fitted does not matter
     multipliers: np.ndarray | None = None
-    collected: Any = None  # the statistics weighted by the multipliers
+    view: View | None = None

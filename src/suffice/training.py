@@ -62,6 +62,8 @@ class Training:
             whole = replace(plain, X=self._scaled(plain.X, solved.model), model=solved.model)
         if is_plain:
             whole = replace(whole, loss=replace(problem.loss, name="nll"))
+        elif choice.setting is not None:
+            whole = self._rows_as(whole, choice.setting)
 
         def fitted(problem: Problem) -> Fit:
             statistics = problem.model.statistics(problem.X, problem.y, problem.weights)
@@ -109,7 +111,6 @@ class Training:
         return self._setting_prior(problem)(model, statistics, choice.setting)
 
     def _setting_prior(self, problem: Problem):
-        row = cache(lambda: priors.mean_squared_row(problem.X, problem.weights))
         common = cache(lambda: priors.commonness(problem.X, problem.weights))
         leaning_of = cache(priors.leanings)  # of a fold, for all of its settings
 
@@ -117,7 +118,9 @@ class Training:
             if model.table_prior:
                 return priors.blended(model, statistics, setting)
             leaning = leaning_of(statistics) if setting.second else None
-            return priors.uniform(model, statistics, setting, row(), leaning, common() if setting.common else None)
+            return priors.uniform(
+                model, statistics, setting, model.squared_row, leaning, common() if setting.common else None
+            )
 
         return prior_of
 
@@ -139,6 +142,10 @@ class Training:
         elif choice.setting is None:
             return self._keep_likelihood(plain, choice)
         else:
+            problem = self._rows_as(problem, choice.setting, keep=True)
+            if problem.model is not model:
+                model = problem.model
+                self._statistics = statistics = model.statistics(problem.X, problem.y, problem.weights)
             prior = prior_of(model, statistics, choice.setting)
         problem = replace(problem, prior=prior)
         warm = self._warm_multipliers(problem)
@@ -217,12 +224,13 @@ class Training:
             return Choice(None, reason=f"prior={self.prior!r} was given")
         words = not problem.model.table_prior
         selection = Selection(
-            problem, self._plain_scores(plain), prior_of, learner, generator,
+            problem, self._plain_scores(plain), prior_of, self._rows_as, learner, generator,
             calibrate=words or problem.loss.name == "hinge", engine=Engine(n_threads(self.n_jobs)),
         )  # fmt: skip
         if words:
             name = problem.loss.name
-            return selection.choose(priors.WORD_STRENGTHS[name], priors.word_axes(name), extend=3.0, halve=True)
+            axes = priors.word_axes(name, self._max_roots)
+            return selection.choose(priors.WORD_STRENGTHS[name], axes, extend=3.0, halve=True)
         n = min(float(problem.weights.sum()), 20_000.0)
         strengths = priors.table_strengths(n, problem.model.n_outcomes)
         if problem.model.is_latent(problem.X):  # every pass completes every row: a coarser path
@@ -263,6 +271,12 @@ class Training:
         return self._multipliers if self._multipliers is not None and self._multipliers.shape == shape else None
 
     # -- what subclasses may change -----------------------------------------------------------------------------------
+
+    _max_roots = 0  # how often the square root of the counts may be taken
+
+    def _rows_as(self, problem: Problem, setting, *, keep: bool = False) -> Problem:
+        """The problem with its rows as the setting reads them; with `keep` the estimator turns to it."""
+        return problem
 
     def _plain(self, problem: Problem, *, keep: bool = True) -> Problem:
         """The problem that maximum likelihood solves where training does not help; with `keep` the estimator turns to it."""

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .compile import compiled
-from .fast_exp import exponentials
+from .fast_exp import LOWEST, exponentials
 from .incremental import HINGE, NCLL, NLL
 
 FIELDS = ("loss", "labelled", "nll", "ncll", "hinge", "correct", "gap")
@@ -77,6 +77,7 @@ def measure_rows(scores, y, weights, multipliers, loss, margin, softness):
 def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
     """sum_i weight_i log-loss_i of probabilities as `calibration` makes them of the scores (`factor` is the temperature)."""
     n, K = scores.shape
+    rivals, scratch = np.empty(K), np.empty(K)
     total = 0.0
     for i in range(n):
         best = 0
@@ -87,11 +88,13 @@ def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
         for k in range(K):
             if k != best:
                 second = max(second, scores[i, k])
+        for k in range(K):
+            rivals[k] = rivalry * factor * (scores[i, k] - second)
+        rivals[best] = LOWEST
+        exponentials(rivals, scratch)
         norm = 0.0
         for k in range(K):
-            shifted = rivalry * factor * (scores[i, k] - second)
-            if k != best and shifted > -40.0:
-                norm += math.exp(shifted)
+            norm += rivals[k]
         odds = math.exp(factor * (second - scores[i, best])) * norm ** (1.0 / rivalry)
         share = 1.0 / (1.0 + odds)
         if y[i] != best:

@@ -2,8 +2,11 @@
 
 dense    X is a C-ordered float64 matrix, a row is a view of it; a missing cell is NaN
 scatter  X is (indptr, indices, data, buffer); a row is the buffer, filled
-pairs    X is (indptr, indices, data, factors, buffer); a row is (indices, values) of its non-zeros, times its factor, in the buffer
+pairs    X is (indptr, indices, data, factors, buffer, roots); a row is (indices, values) of its non-zeros in the buffer: the square
+         root of the data `roots` times over, times the row's factor
 """
+
+import math
 
 import numpy as np
 
@@ -26,23 +29,37 @@ def scatter_row(X, i):
 
 @compiled
 def pairs_row(X, i):
-    indptr, indices, data, factors, buffer = X
-    first, last = indptr[i], indptr[i + 1]
-    values = buffer[: last - first]
+    words, values = rooted_row(X, i)
+    factor, filled = X[3][i], X[4][: len(values)]
     for position in range(len(values)):
-        values[position] = factors[i] * data[first + position]
-    return indices[first:last], values
+        filled[position] = factor * values[position]
+    return words, filled
+
+
+@compiled
+def rooted_row(X, i):
+    """`pairs_row` without its factor: the data themselves where no root is taken, else the buffer."""
+    indptr, indices, data, factors, buffer, roots = X
+    first, last = indptr[i], indptr[i + 1]
+    words, values = indices[first:last], data[first:last]
+    if roots > 0:
+        filled = buffer[: last - first]
+        for position in range(len(filled)):
+            filled[position] = math.sqrt(values[position])
+        for _ in range(1, roots):
+            for position in range(len(filled)):
+                filled[position] = math.sqrt(filled[position])
+        values = filled
+    return words, values
 
 
 @compiled
 def row_sums(rows, sums, squares):
     """Sum and sum of squares of every row of pairs; returns the smallest positive value (infinity where there is none)."""
-    indptr, indices, data, factors, buffer = rows
     least = np.inf
-    for i in range(len(indptr) - 1):
+    for i in range(len(sums)):
         total, square = 0.0, 0.0
-        for position in range(indptr[i], indptr[i + 1]):
-            value = factors[i] * data[position]
+        for value in pairs_row(rows, i)[1]:
             total += value
             square += value * value
             if 0.0 < value < least:
@@ -54,13 +71,33 @@ def row_sums(rows, sums, squares):
 @compiled
 def column_sums(rows, weights, n_rows, squares):
     """Add the weights of the rows that have each word, and the weighted squares of their values."""
-    indptr, indices, data, factors, buffer = rows
-    for i in range(len(indptr) - 1):
-        for position in range(indptr[i], indptr[i + 1]):
-            value = factors[i] * data[position]
-            if value != 0.0:
-                n_rows[indices[position]] += weights[i]
-                squares[indices[position]] += weights[i] * value * value
+    for i in range(len(weights)):
+        words, values = pairs_row(rows, i)
+        for p in range(len(words)):
+            if values[p] != 0.0:
+                n_rows[words[p]] += weights[i]
+                squares[words[p]] += weights[i] * values[p] * values[p]
+
+
+@compiled
+def add_weighted(rows, shares, sums):
+    """sums[w, k] += sum_i x_iw shares_ik."""
+    for i in range(len(shares)):
+        words, values = pairs_row(rows, i)
+        for p in range(len(words)):
+            for k in range(shares.shape[1]):
+                sums[words[p], k] += values[p] * shares[i, k]
+
+
+@compiled
+def multiply(rows, table, products):
+    """products[i, k] = sum_w x_iw table[w, k]."""
+    for i in range(len(products)):
+        words, values = pairs_row(rows, i)
+        products[i] = 0.0
+        for p in range(len(words)):
+            for k in range(table.shape[1]):
+                products[i, k] += values[p] * table[words[p], k]
 
 
 ROWS = {"dense": dense_row, "scatter": scatter_row, "pairs": pairs_row}

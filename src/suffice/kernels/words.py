@@ -59,7 +59,7 @@ def score_row(words, values, log_count, log_weight, log_mass, scores):
 @compiled
 def score_row_ahead(rows, i, values, following, log_count, log_weight, log_mass, scores):
     """`score_row`, while the rows of the table that will be read AHEAD words from now are on their way."""
-    indptr, indices, data, _, _ = rows
+    indptr, indices, data, _, _, _ = rows
     K = len(scores)
     width = K * 8
     first, last = np.int64(indptr[i]), np.int64(indptr[i + 1])
@@ -99,7 +99,7 @@ def score_one(rows, i, values, following, state, scores):
     mass, total, count, weight, log_count, log_weight, log_mass = state
     if log_count.size > LARGE:
         return score_row_ahead(rows, i, values, following, log_count, log_weight, log_mass, scores)
-    indptr, indices, _, _, _ = rows
+    indptr, indices, _, _, _, _ = rows
     return score_row(indices[indptr[i] : indptr[i + 1]], values, log_count, log_weight, log_mass, scores)
 
 
@@ -371,12 +371,11 @@ def weighed_logs(count, log_count, log_weight):
 @compiled
 def add_labelled(rows, y, weights, count):
     """count[w, k] += sum of weight_i x_iw over the rows of label k."""
-    indptr, indices, data, factors, _ = rows
     for i in range(len(y)):
         if y[i] >= 0:
-            weight = weights[i] * factors[i]
-            for p in range(indptr[i], indptr[i + 1]):
-                count[indices[p], y[i]] += weight * data[p]
+            words, values = pairs_row(rows, i)
+            for p in range(len(words)):
+                count[words[p], y[i]] += weights[i] * values[p]
 
 
 @compiled

@@ -114,7 +114,7 @@ def is_common(q):
 @compiled
 def score_one(rows, i, values, following, state, scores):
     """Fill the scores of row i (up to a constant) before row `following`; return its number of words."""
-    indptr, indices, _, _, _ = rows
+    indptr, indices, _, _, _, _ = rows
     K = len(scores)
     width = K * 8
     first, last = np.int64(indptr[i]), np.int64(indptr[i + 1])

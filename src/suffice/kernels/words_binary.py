@@ -13,6 +13,7 @@ from .compile import compiled
 from .fast_log import fast_log
 from .incremental import BOUNDARY, NCLL
 from .prefetch import prefetch
+from .rows import rooted_row
 from .words import DOWNWARDS, FLOOR, REST
 
 DIFFERENCE, SLOPE = 2, 3  # columns of a record
@@ -91,7 +92,7 @@ def logistic_step(margin, slope, own, wanted):
 
 @compiled
 def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softness, tolerance, slack):
-    indptr, indices, data, factors, room = rows
+    indptr, indices, data, factors, room, _ = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
     records = np.empty((len(count), 4))
     for w in range(len(count)):
@@ -111,8 +112,7 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softn
             continue
         sign = 1.0 if y[i] == 1 else -1.0
         own = multipliers[i, y[i]]
-        words = indices[indptr[i] : indptr[i + 1]]
-        values = data[indptr[i] : indptr[i + 1]]
+        words, values = rooted_row(rows, i)
         factor = factors[i]
         soon = order[min(t + AHEAD, len(order) - 1)]
         for place in range(indptr[soon], indptr[soon + 1], 8):

@@ -10,10 +10,14 @@ from scipy import sparse
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows:
-    """Sparse rows, each times its factor. The kernels multiply as they read a row; the counts stay the caller's."""
+    """Sparse rows, the square root of their counts taken `roots` times over, each times its factor.
+
+    The kernels compute the values as they read a row; the counts stay the caller's.
+    """
 
     counts: sparse.csr_matrix
     factors: np.ndarray
+    roots: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -21,41 +25,47 @@ class ScaledRows:
 
     @property
     def data(self) -> np.ndarray:
-        """The values before they are multiplied: enough to see whether some are missing."""
+        """The counts: enough to see whether some are missing."""
         return self.counts.data
 
     def __getitem__(self, rows) -> ScaledRows:
-        return ScaledRows(self.counts[rows], self.factors[rows])
+        return ScaledRows(self.counts[rows], self.factors[rows], self.roots)
 
     def __matmul__(self, table: np.ndarray) -> np.ndarray:
-        return self.factors[:, None] * (self.counts @ table)
+        from ..kernels.rows import multiply
+
+        products = np.empty((self.shape[0], table.shape[1]))
+        multiply(word_rows(self), np.ascontiguousarray(table), products)
+        return products
 
     def tocsr(self) -> sparse.csr_matrix:
-        values = self.counts.data * np.repeat(self.factors, np.diff(self.counts.indptr))
+        values = self.counts.data**0.5**self.roots * np.repeat(self.factors, np.diff(self.counts.indptr))
         return sparse.csr_matrix((values, self.counts.indices, self.counts.indptr), self.shape)
 
     def toarray(self) -> np.ndarray:
         return self.tocsr().toarray()
 
 
-def counts_and_factors(X) -> tuple[sparse.csr_matrix, np.ndarray]:
-    return (X.counts, X.factors) if isinstance(X, ScaledRows) else (X, np.ones(X.shape[0]))
-
-
-def word_rows(X) -> tuple[np.ndarray, ...]:
+def word_rows(X) -> tuple:
     """The layout "pairs" of `suffice.kernels.rows`, with room for the longest row.
 
     Places are unsigned numbers: compiled loops need not ask whether they count from the end.
     """
-    counts, factors = counts_and_factors(X)
+    rows = X if isinstance(X, ScaledRows) else ScaledRows(X, np.ones(X.shape[0]))
+    counts = rows.counts
     room = np.empty(int(np.diff(counts.indptr).max(initial=1)))
-    return counts.indptr, counts.indices.view(f"u{counts.indices.itemsize}"), counts.data, factors, room
+    places = counts.indices.view(f"u{counts.indices.itemsize}")
+    return counts.indptr, places, counts.data, rows.factors, room, rows.roots
 
 
 def weighted_sums(X, shares: np.ndarray) -> np.ndarray:
     """sum_i x_i shares_i."""
-    counts, factors = counts_and_factors(X)
-    return np.asarray(counts.T @ (factors.reshape(-1, *[1] * (shares.ndim - 1)) * shares))
+    from ..kernels.rows import add_weighted
+
+    columns = shares if shares.ndim == 2 else shares[:, None]
+    sums = np.zeros((X.shape[1], columns.shape[1]))
+    add_weighted(word_rows(X), np.ascontiguousarray(columns), sums)
+    return sums if shares.ndim == 2 else sums[:, 0]
 
 
 def row_sizes(X) -> tuple[np.ndarray, np.ndarray, float]:
