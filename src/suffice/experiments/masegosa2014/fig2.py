@@ -29,7 +29,7 @@ def run(options: Options) -> Report:
                 Row(f"{name} {what}, last pass", None, series[-1]),
             ]
     losses.set_yscale("log")
-    losses.legend()
+    losses.legend(ncols=2, fontsize="small")
     perplexity.legend()
     report.pictures.append(save(figure, options, "masegosa2014-fig2"))
     return report
