@@ -460,10 +460,8 @@ def make_room(rows, weights, stored, prior, least):
             for z in range(prior.shape[1]):
                 for k in range(prior.shape[2]):
                     part = weights[i] * stored[p, z, k]
-                    if part > 0.0:
-                        gain[indices[p], z, k] += part
-                    else:
-                        loss[indices[p], z, k] -= part
+                    gain[indices[p], z, k] += max(part, 0.0)
+                    loss[indices[p], z, k] -= min(part, 0.0)
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
             w = indices[p]
