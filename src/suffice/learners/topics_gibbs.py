@@ -20,10 +20,13 @@ import numpy as np
 from ..losses import Loss
 from .driver import Measure, Problem
 
-RATE, DECAY = 0.5, 6.0  # the rate of a step is RATE / (1 + passes so far / DECAY)
+RATE, DECAY = (
+    1.5,
+    1.5,
+)  # the rate of a step is RATE / (1 + passes so far / DECAY): large ones first, to forget the start
 LIKELIHOOD_COUNT = 0.1  # pseudo-count of a word in a class, in the first passes (the paper's)
 POINTS = 8  # of a pass, at which the moments count
-START = 0.1  # share of the likelihood's counts that is taken over
+START = 0.03  # share of the likelihood's counts that is taken over: what is left of it at the end biases the classes
 
 
 @dataclass
@@ -51,9 +54,10 @@ class OnlineGibbs:
     """
 
     nll_passes: int = 5
-    n_passes: int = 12
+    n_passes: int = 18
     average: bool = True
     scaled: bool = False
+    rate: float = RATE
     watch: bool = True
 
     def init(self, problem: Problem, start, generator, multipliers=None) -> State:
@@ -88,7 +92,7 @@ class OnlineGibbs:
 
     def _discriminative_pass(self, problem: Problem, state: State) -> State:
         """In the second half of the passes the moments are added up at several points of each."""
-        rate, n_shortened = RATE / (1.0 + state.n_passes / DECAY), 0
+        rate, n_shortened = self.rate / (1.0 + state.n_passes / DECAY), 0
         counts = self.average and state.n_passes >= self.n_passes // 2
         order = state.generator.permutation(len(problem.y))
         total, n_added = state.total, state.n_added

@@ -19,9 +19,10 @@ from ..unlabelled import rows_of
 from .documents import counts_of, merged, scaled_to, telling_words
 
 STRENGTHS = {"ncll": 0.03, "hinge": 1.0}  # pseudo-count of a word in a class, in units of the mean squared row
-GIBBS_STRENGTHS = {"ncll": 0.1, "hinge": 1.0}  # steps are larger and noisier
+GIBBS_STRENGTHS = {"ncll": 0.05, "hinge": 1.0}  # steps are larger and noisier
 PSEUDO_COUNT = 0.1  # of a word in a topic, under the likelihood
 STREAM_PASSES = 3  # over a batch of a stream
+STREAM_RATE = 0.5  # of steps with sampled topics, in all batches but the first
 MIN_HELD_OUT = 50  # documents a class and more, for a calibration on held-out ones
 
 
@@ -43,7 +44,7 @@ class LDAClassifier(GenerativeClassifier):
         How a document's proportions are found: their most probable value, or the bound of Blei et al. (2003), which both give exact
         gradients; or topics sampled by collapsed Gibbs, trained online by the algorithm of Masegosa (2014).
     prior : float or "auto", default="auto"
-        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll; .1 for "gibbs") or 1 (hinge) squared rows
+        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll; .05 for "gibbs") or 1 (hinge) squared rows
         a class, and .1 under "nll".
     concentration : float or "auto", default="auto"
         Of the proportions' Dirichlet prior; "auto" is 1 / n_topics.
@@ -52,11 +53,11 @@ class LDAClassifier(GenerativeClassifier):
     nll_passes : int or "auto", default="auto"
         Passes with the likelihood before the discriminative ones: they find the topics. "auto" is 15, and 5 for "gibbs".
     max_epochs : int or "auto", default="auto"
-        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 12, and 8 for "nll".
+        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 18, and 8 for "nll".
     share_word_topic : bool, default=True
         Only for "gibbs": all occurrences of a word in a document share a topic (as in the paper), else each has its own.
-    n_sweeps : int, default=5
-        Only for "gibbs": sweeps over a document, in training.
+    n_sweeps : int or "auto", default="auto"
+        Only for "gibbs": sweeps over a document, in training. "auto" is 3, and 5 for "nll".
     train_likelihood, likelihood : {"plug-in", "left-to-right", "variational"}, default="plug-in"
         Only for "gibbs": the estimator of log p(document | class) in training (not "variational") and in prediction.
     tol : float, default=1e-3
@@ -106,7 +107,7 @@ class LDAClassifier(GenerativeClassifier):
 
     def __init__(
         self, n_topics=2, *, loss="ncll", inference="map", prior="auto", concentration="auto", row_norm="auto",
-        nll_passes="auto", max_epochs="auto", tol=1e-3, share_word_topic=True, n_sweeps=5, train_likelihood="plug-in",
+        nll_passes="auto", max_epochs="auto", tol=1e-3, share_word_topic=True, n_sweeps="auto", train_likelihood="plug-in",
         likelihood="plug-in", class_prior=None, unlabelled_weight="auto", n_jobs=None, random_state=None, verbose=0,
     ):  # fmt: skip
         self.n_topics = n_topics
@@ -156,7 +157,7 @@ class LDAClassifier(GenerativeClassifier):
         sampling = {}
         if self.inference == "gibbs":
             sampling = {
-                "likelihood": self.train_likelihood, "share": bool(self.share_word_topic), "n_sweeps": int(self.n_sweeps),
+                "likelihood": self.train_likelihood, "share": bool(self.share_word_topic), "n_sweeps": self._sweeps(),
                 "row_norm": self.row_norm_, "seed": check_seed(self.random_state),
             }  # fmt: skip
         return Topics(
@@ -243,7 +244,12 @@ class LDAClassifier(GenerativeClassifier):
             return int(self.max_epochs)
         if self.inference != "gibbs":
             return 30
-        return 8 if self.loss == "nll" else 12
+        return 8 if self.loss == "nll" else 18
+
+    def _sweeps(self) -> int:
+        if self.n_sweeps != "auto":
+            return int(self.n_sweeps)
+        return 5 if self.loss == "nll" else 3
 
     def _keep(self, model, fit, choice) -> None:
         """Prediction may take another estimator of the likelihood, and more sweeps, than training."""
@@ -311,11 +317,9 @@ class LDAClassifier(GenerativeClassifier):
             likelihood = replace(problem, prior=self._prior_of(problem, statistics, Choice(Setting(1.0))))
             fit = self._solve(learner, likelihood, None, generator)
         else:
-            learner = replace(learner, nll_passes=0, n_passes=1, average=False)
+            learner = replace(learner, nll_passes=0, n_passes=1, average=False, rate=STREAM_RATE)
             judge: Any = problem.model
-            trained = replace(
-                judge, likelihood=self.train_likelihood, n_sweeps=int(self.n_sweeps), n_burn=0, n_chains=1
-            )
+            trained = replace(judge, likelihood=self.train_likelihood, n_sweeps=self._sweeps(), n_burn=0, n_chains=1)
             problem = replace(problem, model=trained, prior=self.moments_)
             fit = run(learner, problem, self.moments_, generator, max_epochs=1)
         n_steps = (0 if first else self._n_steps) + len(problem.y)
@@ -355,7 +359,7 @@ class LDAClassifier(GenerativeClassifier):
                 raise ValueError(f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}")
         for name, least in (("n_topics", 1), ("nll_passes", 1), ("n_sweeps", 1)):
             value = getattr(self, name)
-            if name == "nll_passes" and value == "auto":
+            if name != "n_topics" and value == "auto":
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
                 raise ValueError(f"{name}={value!r} is not a whole number of at least {least}")

@@ -42,11 +42,8 @@ def merged(X: sparse.csr_matrix, codes: np.ndarray, weights: np.ndarray):
 
     So a weight of 2 is the same as the document twice, to the last bit, and the order of the documents does not matter.
     """
-    places, values, ends = (
-        X.indices.astype(np.int64).tobytes(),
-        X.data.tobytes(),
-        (8 * X.indptr.astype(np.int64)).tolist(),
-    )
+    places, values = X.indices.astype(np.int64).tobytes(), X.data.tobytes()
+    ends = (8 * X.indptr.astype(np.int64)).tolist()  # in bytes
     rows = zip(codes.tolist(), ends[:-1], ends[1:], strict=True)
     keys = [(code, places[start:end], values[start:end]) for code, start, end in rows]
     number = {key: group for group, key in enumerate(sorted(set(keys)))}
