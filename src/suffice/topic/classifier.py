@@ -19,7 +19,10 @@ from ..unlabelled import rows_of
 from .documents import counts_of, merged, scaled_to, telling_words
 
 STRENGTHS = {"ncll": 0.03, "hinge": 1.0}  # pseudo-count of a word in a class, in units of the mean squared row
-GIBBS_STRENGTHS = {"ncll": 0.05, "hinge": 1.0}  # steps are larger and noisier
+GIBBS_STRENGTHS = {"ncll": 0.1, "hinge": 1.0}  # steps are larger and noisier
+GIBBS_PASSES = {"nll": 8, "ncll": 12, "hinge": 18}
+GIBBS_SWEEPS = {"nll": 5, "ncll": 5, "hinge": 3}
+GIBBS_STEPS = {"hinge": {"rate": 1.5, "decay": 1.5, "start": 0.03}}
 PSEUDO_COUNT = 0.1  # of a word in a topic, under the likelihood
 STREAM_PASSES = 3  # over a batch of a stream
 STREAM_RATE = 0.5  # of steps with sampled topics, in all batches but the first
@@ -44,7 +47,7 @@ class LDAClassifier(GenerativeClassifier):
         How a document's proportions are found: their most probable value, or the bound of Blei et al. (2003), which both give exact
         gradients; or topics sampled by collapsed Gibbs, trained online by the algorithm of Masegosa (2014).
     prior : float or "auto", default="auto"
-        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll; .05 for "gibbs") or 1 (hinge) squared rows
+        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll; .1 for "gibbs") or 1 (hinge) squared rows
         a class, and .1 under "nll".
     concentration : float or "auto", default="auto"
         Of the proportions' Dirichlet prior; "auto" is 1 / n_topics.
@@ -53,11 +56,11 @@ class LDAClassifier(GenerativeClassifier):
     nll_passes : int or "auto", default="auto"
         Passes with the likelihood before the discriminative ones: they find the topics. "auto" is 15, and 5 for "gibbs".
     max_epochs : int or "auto", default="auto"
-        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 18, and 8 for "nll".
+        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 12 (ncll), 18 (hinge) or 8 (nll).
     share_word_topic : bool, default=True
         Only for "gibbs": all occurrences of a word in a document share a topic (as in the paper), else each has its own.
     n_sweeps : int or "auto", default="auto"
-        Only for "gibbs": sweeps over a document, in training. "auto" is 3, and 5 for "nll".
+        Only for "gibbs": sweeps over a document, in training. "auto" is 5, and 3 for the hinge.
     train_likelihood, likelihood : {"plug-in", "left-to-right", "variational"}, default="plug-in"
         Only for "gibbs": the estimator of log p(document | class) in training (not "variational") and in prediction.
     tol : float, default=1e-3
@@ -209,7 +212,8 @@ class LDAClassifier(GenerativeClassifier):
     def _learner(self, problem: Problem):
         model: Any = problem.model
         if self.inference == "gibbs":
-            return OnlineGibbs(5 if self.nll_passes == "auto" else int(self.nll_passes), self._passes())
+            n_first = 5 if self.nll_passes == "auto" else int(self.nll_passes)
+            return OnlineGibbs(n_first, self._passes(), **GIBBS_STEPS.get(self.loss, {}))
         if not problem.loss.is_discriminative:
             return EM()
         return IncrementalTopics(min(1e-3, self.tol), n_jobs=model.n_jobs)
@@ -244,12 +248,10 @@ class LDAClassifier(GenerativeClassifier):
             return int(self.max_epochs)
         if self.inference != "gibbs":
             return 30
-        return 8 if self.loss == "nll" else 18
+        return GIBBS_PASSES[self.loss]
 
     def _sweeps(self) -> int:
-        if self.n_sweeps != "auto":
-            return int(self.n_sweeps)
-        return 5 if self.loss == "nll" else 3
+        return GIBBS_SWEEPS[self.loss] if self.n_sweeps == "auto" else int(self.n_sweeps)
 
     def _keep(self, model, fit, choice) -> None:
         """Prediction may take another estimator of the likelihood, and more sweeps, than training."""
@@ -346,7 +348,7 @@ class LDAClassifier(GenerativeClassifier):
     # -- checks -------------------------------------------------------------------------------------------------------
 
     def _check_parameters(self):
-        passes, self.max_epochs = self.max_epochs, self._passes() if self.max_epochs == "auto" else self.max_epochs
+        passes, self.max_epochs = self.max_epochs, 30 if self.max_epochs == "auto" else self.max_epochs
         try:
             loss = super()._check_parameters()
         finally:
