@@ -131,6 +131,8 @@ def test_errors_say_what_is_wrong_and_change_nothing():
         ({"n_topics": 0}, "n_topics=0 is not a whole number of at least 1"),
         ({"inference": "magic"}, "inference='magic' is not one of"),
         ({"loss": "squared"}, "loss='squared' is not one of"),
+        ({"loss": "squared", "inference": "gibbs"}, "loss='squared' is not one of"),
+        ({"n_sweeps": "five", "inference": "gibbs"}, "n_sweeps='five' is not a whole number of at least 1"),
         ({"concentration": -1.0}, "concentration=-1.0 is neither a positive number"),
         ({"row_norm": 0}, "row_norm=0 is neither a positive number, None"),
         ({"n_jobs": 0}, "n_jobs=0 is neither None"),
@@ -229,7 +231,14 @@ def test_unsupervised_threads_seeds_streams_and_files(options, tmp_path):
 
 def test_gibbs_classifier_options():
     X, y = documents()
-    for options in ({}, {"share_word_topic": False}, {"likelihood": "variational"}, {"likelihood": "left-to-right"}):
+    for options in (
+        {},
+        {"loss": "hinge"},
+        {"loss": "nll"},
+        {"share_word_topic": False},
+        {"likelihood": "variational"},
+        {"likelihood": "left-to-right"},
+    ):
         model = LDAClassifier(inference="gibbs", random_state=0, **options).fit(X[:160], y[:160])
         assert model.score(X[160:], y[160:]) > 0.8
         np.testing.assert_array_equal(model.predict_proba(X), model.predict_proba(X))

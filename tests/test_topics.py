@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from suffice.kernels import topics_incremental as kernel
 from suffice.learners.driver import Problem, run
-from suffice.learners.topics import EM, IncrementalTopics
+from suffice.learners.topics import EM, IncrementalTopics, longest_first, parts_of
 from suffice.losses import Loss
 from suffice.models import topics_enumeration as exact
 from suffice.models.multinomial import Moments
@@ -168,3 +170,83 @@ def test_threads_do_not_change_a_bit(loss):
         fits.append(run(learner, problem, moments, np.random.default_rng(0), max_epochs=4).moments)
     for other in fits[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(fits[0].arrays(), other.arrays(), strict=True))
+
+
+def test_a_block_of_all_documents_changes_the_model_by_what_is_stored():
+    """Many take from the same cells at once: whatever is shortened, the model stays the prior plus the contributions, and positive."""
+    model, X, y, weights, moments = tiny(n=120)
+    prior = Moments(np.full(K, 2.0), np.full((W, Z, K), 0.3))
+    states = []
+    for n_jobs in (1, 3):
+        problem = Problem(model, X, y, weights, Loss("ncll"), prior)
+        learner = IncrementalTopics(1e-4, n_jobs=n_jobs, blocks=1)
+        state = learner.init(problem, moments, np.random.default_rng(0))
+        for _ in range(3):
+            state = learner.step(problem, state)
+            mass, total, count, weight = state.arrays
+            want = learner._moments(problem, state.multipliers, state.stored)
+            np.testing.assert_allclose(count, want.count, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(mass, want.mass, rtol=1e-9)
+            np.testing.assert_allclose(weight, count.sum(axis=0), rtol=1e-9)
+            assert total[0] == pytest.approx(mass.sum()) and (count > 0).all() and (mass > 0).all()
+        states.append(state)
+    assert np.array_equal(states[0].arrays[2], states[1].arrays[2])
+    assert np.array_equal(states[0].multipliers, states[1].multipliers)
+
+
+def test_steps_that_cannot_all_be_taken():
+    """Of a block's steps those that would leave too little are shortened; the others stay whole, unless they lean on them."""
+    some_whole = all_again = 0
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        n, n_cells = 6, 4
+        X = sparse.random(n, 5, 0.6, format="csr", random_state=generator)
+        X.sort_indices()
+        starts, weights = parts_of(X, 3), generator.uniform(0.5, 2.0, n)
+        before = generator.uniform(0.5, 2.0, (5, n_cells))
+        first_steps = generator.normal(0.0, 0.25, (X.nnz, n_cells))
+        found = []
+        for order in ((0, 1, 2), (2, 0, 1)):
+            state = np.full(2, 5.0), np.array([10.0]), before.copy(), before.sum(axis=0)
+            stored, steps = first_steps.astype(np.float32), first_steps.astype(np.float32).astype(float)
+            gains = np.array([steps[a:b].sum(axis=0) for a, b in pairwise(X.indptr)])
+            moves, multipliers = np.full((n, 2), 0.1), np.zeros((n, 2))
+            proposals = steps, moves, gains, X.indptr[:-1].astype(np.int64), np.zeros(n, bool)
+            for part in order:
+                kernel.add_part(X.indices, weights, np.arange(n), starts, part, proposals, state[2])
+            n_shortened = kernel.end_block(
+                X.indices, weights, np.arange(n), starts, multipliers, stored, proposals, state
+            )
+            found.append((*state, stored, multipliers))
+        assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+        rows = np.repeat(np.arange(n), np.diff(X.indptr))
+        want = before.copy()
+        np.add.at(want, X.indices, weights[rows, None] * stored)
+        np.testing.assert_allclose(state[2], want, rtol=1e-6)
+        np.testing.assert_allclose(state[3], want.sum(axis=0), rtol=1e-6)
+        np.testing.assert_allclose(state[0], 5.0 + weights @ multipliers)
+        assert (state[2] > 0).all() and state[1][0] == pytest.approx(state[0].sum())
+        is_whole = np.array([np.array_equal(m, [0.1, 0.1]) for m in multipliers])
+        assert n_shortened == (~is_whole).sum()
+        failed = proposals[4]
+        some_whole += bool(failed.any() and not failed.all())
+        all_again += bool(failed.all())
+    assert some_whole and all_again
+
+
+def test_parts_of_the_words_and_the_longest_first():
+    generator = np.random.default_rng(0)
+    X = sparse.random(30, 50, 0.2, format="csr", random_state=generator)
+    X.sort_indices()
+    starts = parts_of(X, 4)
+    assert np.array_equal(starts[:, 0], X.indptr[:-1]) and np.array_equal(starts[:, -1], X.indptr[1:])
+    words = [set().union(*(X.indices[starts[i, j] : starts[i, j + 1]] for i in range(30))) for j in range(4)]
+    assert all(max(a) < min(b) for a, b in pairwise(words))
+    sizes = np.diff(starts, axis=1).sum(axis=0)
+    assert sizes.sum() == X.nnz and sizes.max() - sizes.min() <= 2 * np.bincount(X.indices).max()
+    order, lengths = generator.permutation(30), np.diff(X.indptr)
+    found = longest_first(order, lengths, 7)
+    for start in range(0, 30, 7):
+        block = found[start : start + 7]
+        assert set(block) == set(order[start : start + 7]) and (np.diff(lengths[block]) <= 0).all()
+    assert len(longest_first(order[:0], lengths, 7)) == 0

@@ -83,7 +83,7 @@ EXPERIMENTS = {
         Experiment("masegosa2014-fig2", "Figure 2: hinge against NCLL and perplexity", 1, "masegosa2014.fig2"),
         Experiment("masegosa2014-fig3", "Figure 3: accuracy per pass beside LIBLINEAR", 3, "masegosa2014.fig3"),
         Experiment("masegosa2014-fig4", "Figure 4: accuracy per pass of LDA classifiers", 20, "masegosa2014.fig4"),
-        Experiment("masegosa2014-fig9", "Figure 9: losses and perplexity of LDA classifiers", 3, "masegosa2014.fig9"),
+        Experiment("masegosa2014-fig9", "Figure 9: losses and perplexity of LDA classifiers", 12, "masegosa2014.fig9"),
         Experiment("masegosa2014-fig5", "Figure 5: convergence of NCLL-MNB, priors P1 and P2", 3, "masegosa2014.fig5"),
         Experiment("masegosa2014-fig6", "Figure 6: convergence of Hinge-MNB, priors P1 and P2", 3, "masegosa2014.fig6"),
         Experiment("masegosa2014-fig7", "Figure 7: NCLL-SGD and NCLL-MNB at five rates, imdb", 3, "masegosa2014.fig7"),

@@ -25,6 +25,7 @@ PATIENCE = (
     60_000  # looks at a counter (a tenth of a millisecond or two) before a thread that waits for others goes to sleep
 )
 SHARD = 256  # documents whose contributions one thread fills at a time
+PARTS = 4  # of the words: threads take a block's steps part by part
 ROOM = 0.25  # share of the prior's counts that is left with them
 
 
@@ -37,6 +38,7 @@ class State:
     multipliers: Any = None
     stored: Any = None  # contributions: non-zeros x topics x classes
     arrays: tuple | None = None
+    starts: Any = None  # of every document's words in each part of them, see `parts_of`
     wanted: Any = None  # the change every document wanted when it was last visited
     n_passes: int = 0
     block: int = 1
@@ -47,8 +49,18 @@ class State:
 
 def longest_first(order: np.ndarray, lengths: np.ndarray, size: int) -> np.ndarray:
     """The order with every block's longest documents first, so that no thread begins one when the others are at their end."""
-    block = np.arange(len(order)) // size
-    return order[np.lexsort((-lengths[order], block))]
+    place, longest = np.arange(len(order)), lengths.max(initial=0)
+    rank = place // size * (longest + 1) + longest - lengths[order]
+    return order[np.sort(rank * len(order) + place) % len(order)] if len(order) else order  # ties in their order
+
+
+def parts_of(X, n_parts: int) -> np.ndarray:
+    """Words cut into ranges of about as many non-zeros: row i's of range j are starts[i, j] to starts[i, j + 1]. X is sorted."""
+    reached = np.cumsum(np.bincount(X.indices, minlength=X.shape[1]))
+    part = (reached - 1) * n_parts // max(X.nnz, 1)  # of every word
+    cells = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)) * n_parts + part[X.indices]
+    n_cells = np.bincount(cells, minlength=X.shape[0] * n_parts).reshape(-1, n_parts)
+    return X.indptr[:-1, None] + np.concatenate([np.zeros((len(n_cells), 1), np.int64), n_cells.cumsum(axis=1)], axis=1)
 
 
 def measured(problem: Problem, moments, shapes: np.ndarray | None) -> Measure:
@@ -149,7 +161,7 @@ class IncrementalTopics:
         blocks = self.blocks * (4 if problem.loss.name == "hinge" else 1)  # its steps are bolder
         block = max(1, min(256, n // blocks))
         return State(moments, generator, shapes=shapes, multipliers=multipliers, stored=stored, block=block,
-            wanted=np.full(n, np.inf),
+            wanted=np.full(n, np.inf), starts=parts_of(X, PARTS),
         )  # fmt: skip
 
     def _options(self, problem: Problem) -> tuple:
@@ -209,13 +221,20 @@ class IncrementalTopics:
         ends = np.concatenate([[0], np.cumsum(np.diff(X.indptr)[order])])  # non-zeros up to each document of the order
         starts = np.append(np.arange(0, len(order), size), len(order))
         widest = int(np.diff(ends[starts]).max(initial=1))
-        steps, moves = np.empty((widest, model.n_topics, model.n_outcomes)), np.empty((size, model.n_outcomes))
+        Z, K = model.n_topics, model.n_outcomes
+        proposals = (
+            np.empty((widest, Z, K)),  # steps
+            np.empty((size, K)),  # moves of the multipliers
+            np.empty((size, Z * K)),  # gains: sums of the steps over words
+            np.empty(size, dtype=np.int64),  # places of the steps
+            np.empty(size, dtype=bool),  # whether they failed
+        )
         counters = np.zeros(8 * (len(starts) + 1), dtype=np.int64)
 
         def work(_thread: int) -> bool:
             return work_on_pass(
                 model.rows_of(X)[0], problem.y, problem.weights, order, ends, size, state.multipliers, state.stored,
-                state.shapes, arrays, options, steps, moves, state.wanted, counters, PATIENCE,
+                state.shapes, arrays, options, proposals, state.wanted, state.starts, counters, PATIENCE,
             )  # fmt: skip
 
         in_company(work, min(self.n_jobs, size))

@@ -6,7 +6,7 @@ weights of the classes, s the sampled statistics):
     N <- N + rate w [ r s - (N - N0) / W ],        at rest  N = N0 + sum_i w_i r_i s_i
 
 The algorithms print nu = 0, without the pull towards the prior N0: then the counts of the first passes are never forgotten and N grows
-without end. Passes with the likelihood come first (they find the topics); START of what they count is where the discriminative ones
+without end. Passes with the likelihood come first (they find the topics); a share of what they count is where the discriminative ones
 begin. The moments that count are the mean over the ends of the second half of the passes: single ones jump.
 """
 
@@ -20,10 +20,8 @@ import numpy as np
 from ..losses import Loss
 from .driver import Measure, Problem
 
-RATE, DECAY = 0.5, 6.0  # the rate of a step is RATE / (1 + passes so far / DECAY)
 LIKELIHOOD_COUNT = 0.1  # pseudo-count of a word in a class, in the first passes (the paper's)
 POINTS = 8  # of a pass, at which the moments count
-START = 0.1  # share of the likelihood's counts that is taken over
 
 
 @dataclass
@@ -54,6 +52,9 @@ class OnlineGibbs:
     n_passes: int = 12
     average: bool = True
     scaled: bool = False
+    rate: float = 0.5  # of a step, over 1 + passes so far / decay
+    decay: float = 6.0
+    start: float = 0.1  # share of the likelihood's counts that is taken over
     watch: bool = True
 
     def init(self, problem: Problem, start, generator, multipliers=None) -> State:
@@ -67,7 +68,7 @@ class OnlineGibbs:
         for number in range(self.nll_passes):
             state = self._likelihood_pass(likelihood, replace(state, n_passes=number))
         mass, _, count, _ = state.arrays
-        moments = type(prior)(START * (mass - few.mass), START * (count - few.count))
+        moments = type(prior)(self.start * (mass - few.mass), self.start * (count - few.count))
         own = float(prior.mass.mean()), float(prior.count.mean())
         return replace(state, arrays=model.state_of(moments), own=own, n_passes=0)
 
@@ -88,7 +89,7 @@ class OnlineGibbs:
 
     def _discriminative_pass(self, problem: Problem, state: State) -> State:
         """In the second half of the passes the moments are added up at several points of each."""
-        rate, n_shortened = RATE / (1.0 + state.n_passes / DECAY), 0
+        rate, n_shortened = self.rate / (1.0 + state.n_passes / self.decay), 0
         counts = self.average and state.n_passes >= self.n_passes // 2
         order = state.generator.permutation(len(problem.y))
         total, n_added = state.total, state.n_added

@@ -20,8 +20,12 @@ from .documents import counts_of, merged, scaled_to, telling_words
 
 STRENGTHS = {"ncll": 0.03, "hinge": 1.0}  # pseudo-count of a word in a class, in units of the mean squared row
 GIBBS_STRENGTHS = {"ncll": 0.1, "hinge": 1.0}  # steps are larger and noisier
+GIBBS_PASSES = {"nll": 8, "ncll": 12, "hinge": 18}
+GIBBS_SWEEPS = {"nll": 5, "ncll": 5, "hinge": 3}
+GIBBS_STEPS: dict[str, dict[str, Any]] = {"hinge": {"rate": 1.5, "decay": 1.5, "start": 0.03}}
 PSEUDO_COUNT = 0.1  # of a word in a topic, under the likelihood
 STREAM_PASSES = 3  # over a batch of a stream
+STREAM_RATE = 0.5  # of steps with sampled topics, in all batches but the first
 MIN_HELD_OUT = 50  # documents a class and more, for a calibration on held-out ones
 
 
@@ -52,11 +56,11 @@ class LDAClassifier(GenerativeClassifier):
     nll_passes : int or "auto", default="auto"
         Passes with the likelihood before the discriminative ones: they find the topics. "auto" is 15, and 5 for "gibbs".
     max_epochs : int or "auto", default="auto"
-        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 12, and 8 for "nll".
+        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 12 (ncll), 18 (hinge) or 8 (nll).
     share_word_topic : bool, default=True
         Only for "gibbs": all occurrences of a word in a document share a topic (as in the paper), else each has its own.
-    n_sweeps : int, default=5
-        Only for "gibbs": sweeps over a document, in training.
+    n_sweeps : int or "auto", default="auto"
+        Only for "gibbs": sweeps over a document, in training. "auto" is 5, and 3 for the hinge.
     train_likelihood, likelihood : {"plug-in", "left-to-right", "variational"}, default="plug-in"
         Only for "gibbs": the estimator of log p(document | class) in training (not "variational") and in prediction.
     tol : float, default=1e-3
@@ -106,7 +110,7 @@ class LDAClassifier(GenerativeClassifier):
 
     def __init__(
         self, n_topics=2, *, loss="ncll", inference="map", prior="auto", concentration="auto", row_norm="auto",
-        nll_passes="auto", max_epochs="auto", tol=1e-3, share_word_topic=True, n_sweeps=5, train_likelihood="plug-in",
+        nll_passes="auto", max_epochs="auto", tol=1e-3, share_word_topic=True, n_sweeps="auto", train_likelihood="plug-in",
         likelihood="plug-in", class_prior=None, unlabelled_weight="auto", n_jobs=None, random_state=None, verbose=0,
     ):  # fmt: skip
         self.n_topics = n_topics
@@ -156,7 +160,7 @@ class LDAClassifier(GenerativeClassifier):
         sampling = {}
         if self.inference == "gibbs":
             sampling = {
-                "likelihood": self.train_likelihood, "share": bool(self.share_word_topic), "n_sweeps": int(self.n_sweeps),
+                "likelihood": self.train_likelihood, "share": bool(self.share_word_topic), "n_sweeps": self._sweeps(),
                 "row_norm": self.row_norm_, "seed": check_seed(self.random_state),
             }  # fmt: skip
         return Topics(
@@ -208,7 +212,8 @@ class LDAClassifier(GenerativeClassifier):
     def _learner(self, problem: Problem):
         model: Any = problem.model
         if self.inference == "gibbs":
-            return OnlineGibbs(5 if self.nll_passes == "auto" else int(self.nll_passes), self._passes())
+            n_first = 5 if self.nll_passes == "auto" else int(self.nll_passes)
+            return OnlineGibbs(n_first, self._passes(), **GIBBS_STEPS.get(self.loss, {}))
         if not problem.loss.is_discriminative:
             return EM()
         return IncrementalTopics(min(1e-3, self.tol), n_jobs=model.n_jobs)
@@ -243,7 +248,10 @@ class LDAClassifier(GenerativeClassifier):
             return int(self.max_epochs)
         if self.inference != "gibbs":
             return 30
-        return 8 if self.loss == "nll" else 12
+        return GIBBS_PASSES[self.loss]
+
+    def _sweeps(self) -> int:
+        return GIBBS_SWEEPS[self.loss] if self.n_sweeps == "auto" else int(self.n_sweeps)
 
     def _keep(self, model, fit, choice) -> None:
         """Prediction may take another estimator of the likelihood, and more sweeps, than training."""
@@ -311,11 +319,9 @@ class LDAClassifier(GenerativeClassifier):
             likelihood = replace(problem, prior=self._prior_of(problem, statistics, Choice(Setting(1.0))))
             fit = self._solve(learner, likelihood, None, generator)
         else:
-            learner = replace(learner, nll_passes=0, n_passes=1, average=False)
+            learner = replace(learner, nll_passes=0, n_passes=1, average=False, rate=STREAM_RATE)
             judge: Any = problem.model
-            trained = replace(
-                judge, likelihood=self.train_likelihood, n_sweeps=int(self.n_sweeps), n_burn=0, n_chains=1
-            )
+            trained = replace(judge, likelihood=self.train_likelihood, n_sweeps=self._sweeps(), n_burn=0, n_chains=1)
             problem = replace(problem, model=trained, prior=self.moments_)
             fit = run(learner, problem, self.moments_, generator, max_epochs=1)
         n_steps = (0 if first else self._n_steps) + len(problem.y)
@@ -342,7 +348,7 @@ class LDAClassifier(GenerativeClassifier):
     # -- checks -------------------------------------------------------------------------------------------------------
 
     def _check_parameters(self):
-        passes, self.max_epochs = self.max_epochs, self._passes() if self.max_epochs == "auto" else self.max_epochs
+        passes, self.max_epochs = self.max_epochs, 30 if self.max_epochs == "auto" else self.max_epochs
         try:
             loss = super()._check_parameters()
         finally:
@@ -355,7 +361,7 @@ class LDAClassifier(GenerativeClassifier):
                 raise ValueError(f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}")
         for name, least in (("n_topics", 1), ("nll_passes", 1), ("n_sweeps", 1)):
             value = getattr(self, name)
-            if name == "nll_passes" and value == "auto":
+            if name != "n_topics" and value == "auto":
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
                 raise ValueError(f"{name}={value!r} is not a whole number of at least {least}")

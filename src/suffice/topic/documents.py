@@ -42,14 +42,14 @@ def merged(X: sparse.csr_matrix, codes: np.ndarray, weights: np.ndarray):
 
     So a weight of 2 is the same as the document twice, to the last bit, and the order of the documents does not matter.
     """
-    found: dict[tuple, list[int]] = {}
-    for i in range(X.shape[0]):
-        part = slice(X.indptr[i], X.indptr[i + 1])
-        key = (int(codes[i]), X.indices[part].astype(np.int64).tobytes(), X.data[part].tobytes())
-        found.setdefault(key, []).append(i)
-    groups = [found[key] for key in sorted(found)]
-    total = np.array([weights[group].sum() for group in groups])
-    first = np.array([group[0] for group in groups])
+    places, values = X.indices.astype(np.int64).tobytes(), X.data.tobytes()
+    ends = (8 * X.indptr.astype(np.int64)).tolist()  # in bytes
+    rows = zip(codes.tolist(), ends[:-1], ends[1:], strict=True)
+    keys = [(code, places[start:end], values[start:end]) for code, start, end in rows]
+    number = {key: group for group, key in enumerate(sorted(set(keys)))}
+    groups = np.array([number[key] for key in keys], dtype=np.int64)
+    total = np.bincount(groups, weights, minlength=len(number))
+    first = np.unique(groups, return_index=True)[1]
     return X[first], codes[first], total
 
 

@@ -19,7 +19,7 @@ COLORS = {"nll": "k", "ncll": "r", "hinge": "b"}
 NOTE = (
     "Topics are sampled (inference='gibbs', the paper's Algorithms 5 to 7 with the corrections of docs/topic.md: rows scaled to one "
     "length, five passes of the likelihood first, Table 2's pull towards the prior, plug-in likelihoods); the curves are of the last "
-    "state of a pass, not averaged."
+    "state of a pass, not averaged; all losses have the same steps (ncll's by default)."
 )
 STAND_IN = (
     "Supervised LDA of the paper (Chang's sLDA, 50 topics) is not obtainable; in its place: logistic regression on the proportions of "
@@ -39,7 +39,7 @@ def trace(name: str, loss: str, seed: int, n_passes: int, *, measure: bool = Fal
     """One initialisation; losses and perplexity of the training documents only with `measure`."""
     split = load(name)
     X, X_test = counts_of(split.X, name), counts_of(split.X_test, name)
-    estimator = LDAClassifier(loss=loss, inference="gibbs", row_norm=10.0, random_state=seed)
+    estimator = LDAClassifier(loss=loss, inference="gibbs", row_norm=10.0, n_sweeps=5, random_state=seed)
     estimator._check_parameters()
     estimator.row_norm_ = 10.0
     weights = np.ones(len(split.y))

@@ -99,15 +99,16 @@ def set_names(options: Options, names: Sequence[str] = ("20ng", "r52")) -> Seque
     return ("r8",) if options.quick else names
 
 
-def canvas(n_panels: int, titles: Sequence[str], ylabels: Sequence[str]):
-    """A row of panels over epochs."""
+def canvas(n_panels: int, titles: Sequence[str], ylabels: Sequence[str], n_rows: int = 1):
+    """Panels over epochs, in a row or several."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, n_panels, figsize=(5 * n_panels, 4), constrained_layout=True)
-    axes = np.atleast_1d(axes)
+    n_columns = n_panels // n_rows
+    figure, axes = pyplot.subplots(n_rows, n_columns, figsize=(5 * n_columns, 4 * n_rows), constrained_layout=True)
+    axes = np.atleast_1d(axes).ravel()
     for panel, title, label in zip(axes, titles, ylabels, strict=True):
         panel.set(title=title, xlabel="Epoch", ylabel=label)
     return figure, axes
