@@ -49,12 +49,14 @@ class OnlineGibbs:
     """
 
     nll_passes: int = 5
-    n_passes: int = 12
+    n_passes: int = 18
     average: bool = True
     scaled: bool = False
-    rate: float = 0.5  # of a step, over 1 + passes so far / decay
-    decay: float = 6.0
-    start: float = 0.1  # share of the likelihood's counts that is taken over
+    rate: float = 1.5  # of a step, over 1 + passes so far / decay: large ones first, to forget the start
+    decay: float = 1.5
+    start: float = (
+        0.03  # share of the likelihood's counts that is taken over: what is left of it at the end biases the classes
+    )
     watch: bool = True
 
     def init(self, problem: Problem, start, generator, multipliers=None) -> State:

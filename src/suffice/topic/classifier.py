@@ -19,10 +19,7 @@ from ..unlabelled import rows_of
 from .documents import counts_of, merged, scaled_to, telling_words
 
 STRENGTHS = {"ncll": 0.03, "hinge": 1.0}  # pseudo-count of a word in a class, in units of the mean squared row
-GIBBS_STRENGTHS = {"ncll": 0.1, "hinge": 1.0}  # steps are larger and noisier
-GIBBS_PASSES = {"nll": 8, "ncll": 12, "hinge": 18}
-GIBBS_SWEEPS = {"nll": 5, "ncll": 5, "hinge": 3}
-GIBBS_STEPS: dict[str, dict[str, Any]] = {"hinge": {"rate": 1.5, "decay": 1.5, "start": 0.03}}
+GIBBS_STRENGTHS = {"ncll": 0.05, "hinge": 1.0}  # steps are larger and noisier
 PSEUDO_COUNT = 0.1  # of a word in a topic, under the likelihood
 STREAM_PASSES = 3  # over a batch of a stream
 STREAM_RATE = 0.5  # of steps with sampled topics, in all batches but the first
@@ -47,7 +44,7 @@ class LDAClassifier(GenerativeClassifier):
         How a document's proportions are found: their most probable value, or the bound of Blei et al. (2003), which both give exact
         gradients; or topics sampled by collapsed Gibbs, trained online by the algorithm of Masegosa (2014).
     prior : float or "auto", default="auto"
-        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll; .1 for "gibbs") or 1 (hinge) squared rows
+        Pseudo-counts of every word in every topic: the regulariser. "auto" is .03 (ncll; .05 for "gibbs") or 1 (hinge) squared rows
         a class, and .1 under "nll".
     concentration : float or "auto", default="auto"
         Of the proportions' Dirichlet prior; "auto" is 1 / n_topics.
@@ -56,11 +53,11 @@ class LDAClassifier(GenerativeClassifier):
     nll_passes : int or "auto", default="auto"
         Passes with the likelihood before the discriminative ones: they find the topics. "auto" is 15, and 5 for "gibbs".
     max_epochs : int or "auto", default="auto"
-        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 12 (ncll), 18 (hinge) or 8 (nll).
+        Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 18, and 8 for "nll".
     share_word_topic : bool, default=True
         Only for "gibbs": all occurrences of a word in a document share a topic (as in the paper), else each has its own.
     n_sweeps : int or "auto", default="auto"
-        Only for "gibbs": sweeps over a document, in training. "auto" is 5, and 3 for the hinge.
+        Only for "gibbs": sweeps over a document, in training. "auto" is 3, and 5 for "nll".
     train_likelihood, likelihood : {"plug-in", "left-to-right", "variational"}, default="plug-in"
         Only for "gibbs": the estimator of log p(document | class) in training (not "variational") and in prediction.
     tol : float, default=1e-3
@@ -213,7 +210,7 @@ class LDAClassifier(GenerativeClassifier):
         model: Any = problem.model
         if self.inference == "gibbs":
             n_first = 5 if self.nll_passes == "auto" else int(self.nll_passes)
-            return OnlineGibbs(n_first, self._passes(), **GIBBS_STEPS.get(self.loss, {}))
+            return OnlineGibbs(n_first, self._passes())
         if not problem.loss.is_discriminative:
             return EM()
         return IncrementalTopics(min(1e-3, self.tol), n_jobs=model.n_jobs)
@@ -248,10 +245,12 @@ class LDAClassifier(GenerativeClassifier):
             return int(self.max_epochs)
         if self.inference != "gibbs":
             return 30
-        return GIBBS_PASSES[self.loss]
+        return 8 if self.loss == "nll" else 18
 
     def _sweeps(self) -> int:
-        return GIBBS_SWEEPS[self.loss] if self.n_sweeps == "auto" else int(self.n_sweeps)
+        if self.n_sweeps != "auto":
+            return int(self.n_sweeps)
+        return 5 if self.loss == "nll" else 3
 
     def _keep(self, model, fit, choice) -> None:
         """Prediction may take another estimator of the likelihood, and more sweeps, than training."""
