@@ -12,7 +12,8 @@ import suffice
 from suffice.discriminant import GaussianDiscriminant
 from suffice.files import read
 from suffice.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
-from suffice.storage import ArchiveError, load, save
+from suffice.storage import ArchiveError, header, load, save
+from suffice.storage.tree import class_named
 
 SAVED = Path(__file__).parent / "saved"
 ESTIMATORS = [GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB, PoissonNB, GaussianDiscriminant]
@@ -99,3 +100,14 @@ def test_flipped_bits_in_real_files(path):
         except ArchiveError:
             continue
         np.testing.assert_array_equal(answer_of(model), expected)
+
+
+def test_a_file_names_a_class_by_its_room_and_reads_older_names(tmp_path):
+    """How a room is divided into files may change; what was written before is read."""
+    path = tmp_path / "model.sfc"
+    save(MultinomialNB(loss="nll").fit([[2, 1], [0, 3]], [0, 1]), path)
+    assert header(path)["class"] == "suffice.naive_bayes:MultinomialNB"
+    for name in ("suffice.naive_bayes:MultinomialNB", "suffice.naive_bayes.multinomial:MultinomialNB"):
+        assert class_named(name) is MultinomialNB
+    with pytest.raises(ArchiveError):
+        class_named("suffice.text:MultinomialNB")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .classifier import GenerativeClassifier
 from .models import gaussian_diagonal, gaussian_full, gaussian_tied
-from .naive_bayes import documented
+from .naive_bayes.sections import documented
 
 __all__ = ["GaussianDiscriminant"]
 

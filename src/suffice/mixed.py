@@ -14,7 +14,7 @@ from .models.gaussian_diagonal import mean_and_variance
 from .models.mixed import Mixed
 from .models.poisson import rates
 from .models.rows import location_of
-from .naive_bayes import documented
+from .naive_bayes.sections import documented
 
 __all__ = ["MixedNB"]
 

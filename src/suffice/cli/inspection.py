@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.cli.tables import aligned
+from suffice.storage.tree import name_of
 from suffice.trained import Trained
 
 MEANS = ("theta_", "means_", "rates_", "rate_")  # scikit-learn's names and ours for class means
@@ -17,7 +18,7 @@ def summary(trained: Trained, head: dict[str, Any]) -> dict[str, Any]:
     """The header, parameters, classes and their probabilities."""
     model = trained.model
     return {
-        "class": f"{type(model).__module__}.{type(model).__qualname__}",
+        "class": name_of(type(model)).replace(":", "."),
         "format_version": head["version"],
         "written_by": head["written_by"],
         "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},

@@ -22,7 +22,7 @@ from ..models.categorical import Categorical
 from ..models.forms import form_of
 from ..models.poisson import rates
 from ..models.words import ScaledRows
-from ..naive_bayes import documented
+from ..naive_bayes.sections import documented
 from ..priors import Setting
 from ..selection import Choice
 from .families import COVARIANCES

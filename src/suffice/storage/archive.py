@@ -22,7 +22,7 @@ import sklearn
 
 from suffice import __version__
 from suffice.atomic import PathOrFile, replacing
-from suffice.storage.tree import ArchiveError, Decoder, Encoder, is_plain_objects
+from suffice.storage.tree import ArchiveError, Decoder, Encoder, is_plain_objects, name_of
 
 FORMAT = "suffice-model"
 VERSION = 1
@@ -67,13 +67,12 @@ def save(model: Any, path: PathOrFile) -> None:
         return name
 
     tree = Encoder(put).encode(model)
-    kind = type(model)
     versions = {"suffice": __version__, "python": platform.python_version()}
     versions |= {library.__name__: library.__version__ for library in (np, scipy, sklearn)}
     head = {
         "format": FORMAT,
         "version": VERSION,
-        "class": f"{kind.__module__}:{kind.__qualname__}",
+        "class": name_of(type(model)),
         "written_by": versions,
         "object": tree,
         "members": described,

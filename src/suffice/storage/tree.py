@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Hashable
 from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
@@ -47,7 +48,7 @@ def class_named(name: str) -> Any:
         raise ArchiveError(
             f"the class {name!r} is unknown here; was the file written by a newer suffice? try `pip install -U suffice`"
         ) from error
-    if not (isinstance(found, type) and _is_storable(found) and _name_of(found) == name):
+    if not (isinstance(found, type) and _is_storable(found) and name in (name_of(found), _place_of(found))):
         raise ArchiveError(f"{name!r} is not a class that a model file may hold")
     return found
 
@@ -56,7 +57,14 @@ def _is_storable(cls: type) -> bool:
     return is_dataclass(cls) or issubclass(cls, BaseEstimator) or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
 
 
-def _name_of(cls: type) -> str:
+def name_of(cls: type) -> str:
+    """By its room (`suffice.mixture`) where that shows the class, so that files do not depend on how a room is divided."""
+    room = ".".join(cls.__module__.split(".")[:2])
+    shown = getattr(sys.modules.get(room), cls.__qualname__, None)
+    return f"{room}:{cls.__qualname__}" if shown is cls else _place_of(cls)
+
+
+def _place_of(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
@@ -115,7 +123,7 @@ class Encoder:
         if isinstance(value, np.random.RandomState):
             return {"$": "random", "legacy": True, "state": inner(value.get_state(legacy=False), ".state")}
         if _is_storable(kind) and kind.__module__.split(".")[0] == PACKAGE:
-            name = _name_of(kind)
+            name = name_of(kind)
             if isinstance(value, BaseEstimator):
                 params, attributes = map(inner_dict, state_of(value))
                 return {"$": "estimator", "class": name, "params": params, "attributes": attributes}
