@@ -20,7 +20,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.base import clone
 
-from suffice import MixedNB
+from suffice import MixedNB, MultinomialNB
 from suffice.mixture import (
     BernoulliMixture,
     CategoricalMixture,
@@ -49,7 +49,7 @@ EVERY = {
 }
 ARGUMENTS = re.compile(
     r"\b(X|y|classes|sample_weight|loss|prior|algorithm|max_epochs|step_size|class_weight|class_prior|unlabelled_weight|kinds|column|"
-    r"covariance|n_components|labels|reg_covar|n_topics|concentration|row_norm|total_documents)\b"
+    r"covariance|n_components|labels|reg_covar|n_topics|concentration|row_norm|count_power|total_documents)\b"
 )
 SETTINGS = settings(
     max_examples=60 * FUZZ,
@@ -119,6 +119,10 @@ OPTIONS = st.fixed_dictionaries(
     },
 )
 
+WORD_OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={"count_power": st.sampled_from([1, 0.5, 0.25, 0.1]), "row_norm": st.sampled_from([None, 1.0, 1e6, 0.0])},
+)
 FAMILIES = st.fixed_dictionaries(
     {},
     optional={
@@ -149,6 +153,8 @@ def models(draw, name: str):
     model = clone(EVERY[name]).set_params(random_state=0)
     if not isinstance(model, MIXTURE_CLASSES):
         model.set_params(max_epochs=4, **draw(OPTIONS))
+        if isinstance(model, MultinomialNB):
+            model.set_params(**draw(WORD_OPTIONS))
         return model.set_params(**draw(FAMILIES)) if isinstance(model, MixtureClassifier) else model
     model.set_params(max_iter=4, **draw(MIXTURE_OPTIONS))
     return model.set_params(**draw(GAUSSIAN_OPTIONS)) if isinstance(model, GaussianMixture) else model

@@ -151,3 +151,12 @@ def test_a_stream_of_mixtures_goes_on_from_a_fit(loss):
     model.partial_fit(X[:3], y[:3])  # a few rows do not make it forget
     assert model.score_samples(X[3000:]).mean() > before[0] - 0.05
     assert model.score(X[3000:], y[3000:]) > before[1] - 0.01
+
+
+@pytest.mark.parametrize("loss", ["nll", "ncll"])
+def test_a_first_batch_whose_labelled_rows_count_nothing_is_refused(loss):
+    """Found by the fuzzer: the weight of a row without a label made up for it, and the masses were not numbers."""
+    model = MultinomialNB(loss=loss)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.partial_fit([[1.0], [2.0]], [0.0, np.nan], classes=[0, 1], sample_weight=[0.0, 1.0])
+    assert not hasattr(model, "moments_")

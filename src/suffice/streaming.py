@@ -106,7 +106,7 @@ class Streaming:
         weights = checked_weights(sample_weight, X)
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         weights = np.where(unlabelled, self._stream_weight(loss) * weights, weights)
-        if first and not weights.any():
+        if first and not weights[~unlabelled].any():
             raise ValueError("sample_weight is zero for every labelled row of the first batch of the stream")
         return X, codes, weights
 
