@@ -54,6 +54,15 @@ def test_the_compiled_loss_is_that_of_the_probabilities(rivalry):
     assert tempered_loss(scores, y, weights, 0.7, rivalry, 0.1, frequency) == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.parametrize("y", [0, 1])
+def test_the_compiled_loss_of_a_row_that_only_one_class_explains(y):
+    """Other classes have the share of the background, and nothing is undefined."""
+    scores, frequency = np.array([[3.0, -np.inf, -np.inf]]), np.full(3, 1 / 3)
+    share = 0.9 * (y == 0) + 0.1 / 3
+    found = tempered_loss(scores, np.array([y]), np.ones(1), 0.7, 2.0, 0.1, frequency)
+    assert found == pytest.approx(-np.log(share))
+
+
 @pytest.mark.parametrize("rivalry", [1.0, 3.0])
 def test_the_search_finds_what_labels_were_drawn_from(rivalry):
     scores, generator = scores_of(20_000), np.random.default_rng(2)

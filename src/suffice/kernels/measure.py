@@ -88,8 +88,9 @@ def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
         for k in range(K):
             if k != best:
                 second = max(second, scores[i, k])
+        shift = second if second > -np.inf else 0.0  # every rival is impossible
         for k in range(K):
-            rivals[k] = rivalry * factor * (scores[i, k] - second)
+            rivals[k] = rivalry * factor * (scores[i, k] - shift)
         rivals[best] = LOWEST
         exponentials(rivals, scratch)
         norm = 0.0
@@ -98,6 +99,6 @@ def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
         odds = math.exp(factor * (second - scores[i, best])) * norm ** (1.0 / rivalry)
         share = 1.0 / (1.0 + odds)
         if y[i] != best:
-            share *= odds * math.exp(rivalry * factor * (scores[i, y[i]] - second)) / norm
+            share *= odds * math.exp(rivalry * factor * (scores[i, y[i]] - shift)) / norm
         total -= weights[i] * math.log((1.0 - background) * share + background * frequency[y[i]])
     return total
