@@ -68,7 +68,10 @@ def test_an_unfitted_estimator_and_a_column_name(data):
 @pytest.mark.parametrize("path", sorted(SAVED.glob("*.sfc")), ids=lambda path: path.stem)
 def test_files_of_older_versions_are_read(path):
     expected = json.loads(path.with_suffix(".json").read_text())
-    np.testing.assert_allclose(answer_of(load(path)), expected["answer"], rtol=1e-9)
+    single = path.stem.startswith(
+        "SigmoidBeliefNetwork"
+    )  # it computes in single precision, which vector lanes round otherwise
+    np.testing.assert_allclose(answer_of(load(path)), expected["answer"], rtol=1e-6 if single else 1e-9)
 
 
 def test_older_files_exist_for_every_estimator():

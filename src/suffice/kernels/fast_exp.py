@@ -14,6 +14,7 @@ HIGH, LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # log 2 in two 
 SHIFT = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number, whose bits are then the lowest
 
 
+@compiled
 def exponentials(x, powers):
     """x <- exp(x) for x <= 0, in place; `powers` is scratch of the same length."""
     bits = powers.view(np.int64)
@@ -41,6 +42,3 @@ def exponentials(x, powers):
         bits[j] = (bits[j] << 52) + (1023 << 52)
     for j in range(len(x)):
         x[j] = x[j] * powers[j]
-
-
-exponentials = compiled(exponentials, fastmath={"contract"})  # reordering would take SHIFT away again

@@ -7,8 +7,7 @@ import numpy as np
 
 from .compile import compiled
 
-# The polynomial of fdlibm's log, branch-free: 1 ulp for positive normal numbers; NaN stays NaN. `reassoc` would undo the
-# rounding trick that makes the exponent a float, so this function allows `contract` only.
+# The polynomial of fdlibm's log, branch-free: 1 ulp for positive normal numbers; NaN stays NaN.
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 ROUNDER = 6755399441055744.0  # 1.5 * 2^52: a float whose last bits are an integer
 SQRT_HALF = np.uint64(0x3FE6A09E00000000)  # the bits of about sqrt(1/2): mantissas are taken from [sqrt(1/2), sqrt(2))
@@ -33,4 +32,4 @@ def bit_log(x):
     return exponent * LN2_HIGH + ((s * (half + tail) + exponent * LN2_LOW) - half + f) + (x - x)
 
 
-fast_log = math.log if getattr(numba.config, "DISABLE_JIT", False) else compiled(bit_log, fastmath={"contract"})
+fast_log = math.log if getattr(numba.config, "DISABLE_JIT", False) else compiled(bit_log)

@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 
-from .compile import compiled
+from .compile import compiled, summing
+from .sums import product_of, sum_of
 
 LOG_2PI = math.log(2 * math.pi)
 LANES = 16  # factors multiplied before a logarithm is taken
@@ -23,12 +24,10 @@ def scratch_for(state):
 def score(state, row, scores, scratch):
     mass, total, weight, mean, variance, precision, constant = state
     for k in range(len(mass)):
-        distance = 0.0
         for j in range(len(row)):
             difference = row[j] - mean[k, j]
-            q = difference * difference * precision[k, j]
-            scratch[k, j] = q
-            distance += q
+            scratch[k, j] = difference * difference * precision[k, j]
+        distance = sum_of(scratch[k])
         if distance == distance:
             scores[k] = constant[k] - 0.5 * distance
         else:  # a missing cell is integrated out: its factor is one
@@ -43,13 +42,11 @@ def score(state, row, scores, scratch):
 
 @compiled
 def any_missing(row):
-    total = 0.0
-    for j in range(len(row)):
-        total += row[j]
+    total = sum_of(row)
     return total != total
 
 
-@compiled
+@summing
 def slope(state, row, k, scratch):
     """d score_k / d delta_k at zero: 1/mass + sum_j (1 + q^2) / 2 weight."""
     mass, total, weight, mean, variance, precision, constant = state
@@ -61,7 +58,7 @@ def slope(state, row, k, scratch):
     return 1.0 / mass[k] + 0.5 * rise
 
 
-@compiled
+@summing
 def curve(state, row, scores, delta, rate, moved, scratch):
     """moved[k] = score of class k after adding rate * delta[k] of this row to it, exactly.
 
@@ -123,14 +120,11 @@ def move(state, row, delta, scratch):
             continue
         logs = 0.0
         if complete:  # short loops over two or three arrays each: those the compiler turns into vector code
+            for j in range(len(row)):
+                inverse = 1.0 / (weight[k, j] + step)
+                scratch[k, j] = (1.0 + step * inverse * scratch[k, j]) * weight[k, j] * inverse
             for start in range(0, len(row), LANES):
-                ratio = 1.0
-                for j in range(start, min(start + LANES, len(row))):
-                    inverse = 1.0 / (weight[k, j] + step)
-                    factor = (1.0 + step * inverse * scratch[k, j]) * weight[k, j] * inverse
-                    scratch[k, j] = factor
-                    ratio *= factor
-                logs += math.log(ratio)
+                logs += math.log(product_of(scratch[k], start, min(start + LANES, len(row))))
             for j in range(len(row)):
                 weight[k, j] += step
                 mean[k, j] += step / weight[k, j] * (row[j] - mean[k, j])
@@ -161,10 +155,7 @@ def add_labelled(rows, location, y, sample_weight, weight, first, second):
         if k < 0:
             continue
         w = sample_weight[i]
-        total = 0.0
-        for j in range(len(location)):
-            total += rows[i, j]
-        if total == total:
+        if not any_missing(rows[i]):
             for j in range(len(location)):
                 z = rows[i, j] - location[j]
                 weight[k, j] += w

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from .compile import compiled
+from .sums import dot_difference
 
 
 @compiled
@@ -25,9 +26,7 @@ def score(state, row, scores, scratch):
     for k in range(len(mass)):
         distance = 0.0
         for a in range(len(row)):
-            inner = 0.0
-            for b in range(len(row)):
-                inner += precision[k, a, b] * (row[b] - mean[k, b])
+            inner = dot_difference(precision[k, a], row, mean[k])
             projected[k, a] = inner
             distance += inner * (row[a] - mean[k, a])
         q[k] = max(distance, 0.0)
@@ -79,14 +78,14 @@ def move(state, row, delta, scratch):
         old = weight[k]
         new = old + step
         share = step / new
-        shrink = old / new
+        shrink, grow = old / new, new / old
         spread = 1.0 + share * q[k]
         for a in range(d):
             left = share * (row[a] - mean[k, a])
             pull = share / spread * projected[k, a]
             for b in range(d):
                 covariance[k, a, b] = shrink * (covariance[k, a, b] + left * (row[b] - mean[k, b]))
-                precision[k, a, b] = (precision[k, a, b] - pull * projected[k, b]) / shrink
+                precision[k, a, b] = (precision[k, a, b] - pull * projected[k, b]) * grow
         for a in range(d):
             mean[k, a] += share * (row[a] - mean[k, a])
         weight[k] = new

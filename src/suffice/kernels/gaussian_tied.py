@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from .compile import compiled
+from .sums import dot, dot_difference
 
 
 @compiled
@@ -31,16 +32,12 @@ def score(state, row, scores, scratch):
         z[a] = row[a] - location[a]
     reach_ = 0.0
     for a in range(d):
-        inner = 0.0
-        for b in range(d):
-            inner += precision[a, b] * z[b]
+        inner = dot(precision[a], z)
         image[a] = inner
         reach_ += inner * z[a]
     length[0] = reach_
     for k in range(len(mass)):
-        inner = 0.0
-        for a in range(d):
-            inner += linear[k, a] * z[a]
+        inner = dot(linear[k], z)
         along[k] = inner
         gram[k, k] = max(reach_ - 2.0 * inner + square[k], 0.0)
         scores[k] = constant[k] - 0.5 * gram[k, k]
@@ -109,9 +106,7 @@ def reach(state, row, delta, scratch):
     loss = 0.0
     for k in range(len(mass)):
         for other in range(k):
-            inner = 0.0
-            for a in range(len(row)):
-                inner += linear[k, a] * mean[other, a]
+            inner = dot(linear[k], mean[other])
             gram[k, other] = inner - along[k] - along[other] + length[0]
             gram[other, k] = gram[k, other]
         if delta[k] < 0.0:
@@ -136,9 +131,7 @@ def move(state, row, delta, scratch):
         g = weight[k] * step / ((weight[k] + step) * whole)
         q = 0.0
         for a in range(d):
-            inner = 0.0
-            for b in range(d):
-                inner += precision[a, b] * (mean[k, b] - z[b])
+            inner = dot_difference(precision[a], mean[k], z)
             image[a] = inner
             q += inner * (mean[k, a] - z[a])
         spread = 1.0 + g * q
@@ -150,9 +143,7 @@ def move(state, row, delta, scratch):
                 precision[a, b] -= pull * image[b]
                 covariance[a, b] += left * (mean[k, b] - z[b])
         for other in range(K):
-            shadow = 0.0
-            for a in range(d):
-                shadow += image[a] * mean[other, a]
+            shadow = dot(image, mean[other])
             square[other] -= g / spread * shadow * shadow
             for a in range(d):
                 linear[other, a] -= g / spread * shadow * image[a]
@@ -166,9 +157,7 @@ def move(state, row, delta, scratch):
         mass[k] += delta[k]
         square[k] = 0.0
         for a in range(d):
-            inner = 0.0
-            for b in range(d):
-                inner += precision[a, b] * mean[k, b]
+            inner = dot(precision[a], mean[k])
             linear[k, a] = inner
             square[k] += inner * mean[k, a]
     for k in range(K):

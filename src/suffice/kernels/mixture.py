@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .compile import compiled
+from .compile import compiled, summing
 from .fast_exp import LOWEST, exponentials
 
 
@@ -197,7 +197,7 @@ def products(X, first_row, n, location, phi):
                 place += 1
 
 
-@compiled
+@summing
 def whitened_scores(whitened, centres, scores):
     """scores[i, k] = -1/2 |whitened[i, k] - centres[k]|^2, whitened rows of all outcomes side by side."""
     n, K = scores.shape

@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 
-from .compile import compiled
+from .compile import compiled, summing
+from .sums import dot
 
 
 @compiled
@@ -20,9 +21,7 @@ def scratch_for(state):
 def score(state, row, scores, scratch):
     mass, total, weight, count, log_rate, constant = state
     for k in range(len(mass)):
-        sum_ = 0.0
-        for j in range(len(row)):
-            sum_ += row[j] * log_rate[k, j]
+        sum_ = dot(row, log_rate[k])
         if sum_ != sum_:  # missing cells: neither their count nor their rate takes part
             sum_ = 0.0
             for j in range(len(row)):
@@ -30,7 +29,7 @@ def score(state, row, scores, scratch):
         scores[k] = constant[k] + sum_
 
 
-@compiled
+@summing
 def slope(state, row, k, scratch):
     """1/mass + sum_j (x - rate)^2 / (weight rate)."""
     mass, total, weight, count, log_rate, constant = state

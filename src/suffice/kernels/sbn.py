@@ -14,19 +14,16 @@ Random numbers are a hash of (seed of the sweep, row, unit): a result does not d
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
-FLAGS = {"reassoc", "contract", "nsz", "arcp"}  # not the full fastmath: that deletes the tests for NaN
-RULES: dict[str, Any] = {"error_model": "numpy", "fastmath": FLAGS, "cache": True, "nogil": True}
+from .compile import compiled, summing
+
 BLOCK = 8  # rows that share one pass over the weight tables
 SMALLEST, LARGEST = np.float32(1e-30), np.float32(1e30)
 U = np.uint64
 
 
-@njit(inline="always")
+@compiled
 def uniform(seed, counter):
     """splitmix64: a number in (0, 1) from a counter."""
     z = seed + (counter + U(1)) * U(0x9E3779B97F4A7C15)
@@ -36,7 +33,7 @@ def uniform(seed, counter):
     return (np.float64(z >> U(11)) + 0.5) * (1.0 / 9007199254740992.0)
 
 
-@njit(**RULES)
+@compiled
 def uniforms(seed, rows, n_units):
     """The numbers a sweep with this seed uses: for tests and for the readable twin."""
     out = np.empty((len(rows), n_units))
@@ -46,7 +43,7 @@ def uniforms(seed, rows, n_units):
     return out
 
 
-@njit(**RULES)
+@summing
 def product_of_ratios(r, s, E, n, h, j):
     """P, or 0 when a float32 stream left its range."""
     a = np.float32(1)
@@ -65,7 +62,7 @@ def product_of_ratios(r, s, E, n, h, j):
     return 0.0
 
 
-@njit(**RULES)
+@summing
 def log_product(r, s, E, n, h, j):
     """log P by float64 products of eight, for weights too large for the float32 product: about ten times its cost."""
     total = 0.0
@@ -78,7 +75,7 @@ def log_product(r, s, E, n, h, j):
     return total
 
 
-@njit(**RULES)
+@compiled
 def flip(e, s, r, E, n, h, j):
     for k in range(4):
         for m in range(e.shape[2]):
@@ -91,7 +88,7 @@ def flip(e, s, r, E, n, h, j):
             s[n, k, m] = new * share
 
 
-@njit(**RULES)
+@compiled
 def sweep_plain(H, e, s, r, logits, odds, E, seeds, rows):
     """Gibbs sweeps of one layer whose units below are binary. `logits` = prior + v W'. Returns flips.
 
@@ -122,7 +119,7 @@ def sweep_plain(H, e, s, r, logits, odds, E, seeds, rows):
     return n_flips
 
 
-@njit(**RULES)
+@compiled
 def log_power_of_counts(r, s, E, n, h, j, cells, counts, start, stop):
     """sum over the words of a document of count * log ratio: the data's part of u = v + dispersion."""
     quarter = r.shape[2]
@@ -143,7 +140,7 @@ def log_power_of_counts(r, s, E, n, h, j, cells, counts, start, stop):
     return total + np.log(product)
 
 
-@njit(**RULES)
+@compiled
 def sweep_tempered(H, e, s, r, prior, drive, beta, power, E, indptr, cells, counts, seeds, rows, probabilities):
     """As `sweep_plain` with the likelihood raised to `beta`, and for counts (u = v + power; CSR of v, empty if binary).
 
@@ -173,7 +170,7 @@ def sweep_tempered(H, e, s, r, prior, drive, beta, power, E, indptr, cells, coun
     return n_flips
 
 
-@njit(**RULES)
+@summing
 def log_r_sums(r):
     """-sum_m softplus(psi_m) of each row, by products of eight."""
     out = np.empty(len(r))
@@ -189,7 +186,7 @@ def log_r_sums(r):
     return out
 
 
-@njit(**RULES)
+@compiled
 def omega_from_odds(e, n_below, u):
     """Polya-Gamma means u (s - 1/2) / psi from e = exp(psi); u has shape (rows, n_below) or (1, 1); 0 where missing."""
     quarter = e.shape[2]
@@ -209,7 +206,7 @@ def omega_from_odds(e, n_below, u):
     return out
 
 
-@njit(**RULES)
+@compiled
 def add_pairs(X, H, omega):
     """X[pair, i] += omega[n, i] for every pair of active units of row n (the bias, last, is always active).
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from suffice.kernels.sbn import RULES, U, uniform
+from .compile import compiled, summing
+from .sbn import U, uniform
 
 
-@njit(**RULES)
+@summing
+def bound_slope(omega, w, psi, rest):
+    """sum_m omega_m w_m (psi_m + rest w_m)."""
+    total = np.float32(0)
+    for m in range(len(w)):
+        total += omega[m] * w[m] * (psi[m] + rest * w[m])
+    return total
+
+
+@compiled
 def mean_field_sweep(eta, prior, drive, omega, psi, W):
     """One coordinate sweep of q(h) = prod Bernoulli(eta) under the quadratic bound; psi = E[psi] follows eta.
 
@@ -20,9 +29,7 @@ def mean_field_sweep(eta, prior, drive, omega, psi, W):
     for n in range(n_rows):
         for j in range(n_units):
             old = eta[n, j]
-            total = np.float32(0)
-            for m in range(W.shape[1]):
-                total += omega[n, m] * W[j, m] * (psi[n, m] + (np.float32(0.5) - old) * W[j, m])
+            total = bound_slope(omega[n], W[j], psi[n], np.float32(0.5) - old)
             new = np.float32(1.0 / (1.0 + np.exp(-(prior[n, j] + drive[n, j] - total))))
             eta[n, j] = new
             change = new - old
@@ -31,19 +38,19 @@ def mean_field_sweep(eta, prior, drive, omega, psi, W):
                     psi[n, m] += change * W[j, m]
 
 
-@njit(**RULES)
+@compiled
 def next_uniform(stream):
     stream[1] += U(1)
     return uniform(stream[0], stream[1])
 
 
-@njit(**RULES)
+@compiled
 def next_normal(stream):
     radius = np.sqrt(-2.0 * np.log(next_uniform(stream)))
     return radius * np.cos(2.0 * np.pi * next_uniform(stream))
 
 
-@njit(**RULES)
+@compiled
 def normal_cdf_log(x):
     """log Phi(x), stable far in the lower tail."""
     if x > -10.0:
@@ -51,7 +58,7 @@ def normal_cdf_log(x):
     return -0.5 * x * x - np.log(-x) - 0.5 * np.log(2.0 * np.pi)
 
 
-@njit(**RULES)
+@compiled
 def truncated_inverse_gaussian(z, limit, stream):
     """X ~ InverseGaussian(1/z, 1) given X < limit (Polson, Scott and Windle 2013, algorithm 3)."""
     if z < 1.0 / limit:
@@ -74,7 +81,7 @@ def truncated_inverse_gaussian(z, limit, stream):
             return x
 
 
-@njit(**RULES)
+@compiled
 def series_term(n, x, limit):
     half = n + 0.5
     if x > limit:
@@ -82,7 +89,7 @@ def series_term(n, x, limit):
     return np.pi * half * (2.0 / (np.pi * x)) ** 1.5 * np.exp(-2.0 * half * half / x)
 
 
-@njit(**RULES)
+@compiled
 def draw_polya_gamma(psi, stream):
     """An exact PG(1, psi) draw: Devroye's alternating series (Polson, Scott and Windle 2013)."""
     z = abs(psi) / 2.0
@@ -114,7 +121,7 @@ def draw_polya_gamma(psi, stream):
                     break
 
 
-@njit(**RULES)
+@compiled
 def draw_omega(e, n_below, seed, rows):
     """omega ~ PG(1, psi) for every cell below, from e = exp(psi); 0 where missing."""
     quarter = e.shape[2]
