@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from .compile import compiled
+from .sums import dot
 from .topics import MAP, digamma
 from .topics_gibbs import GOLDEN, content_seed, mixed, uniform
 
@@ -40,9 +41,7 @@ def infer_documents(rows, first, last, beta, concentration, inference, n_steps, 
             is_last = step == n_steps
             for p in range(len(words)):
                 row = beta[words[p]]
-                norm = 1e-300
-                for z in range(Z):
-                    norm += theta[z] * row[z]
+                norm = 1e-300 + dot(theta, row)
                 factor = values[p] / norm
                 if is_last:
                     bound += values[p] * math.log(norm)
@@ -67,9 +66,7 @@ def infer_documents(rows, first, last, beta, concentration, inference, n_steps, 
                     theta[z] = shape[z] / total if inference == MAP else math.exp(digamma(shape[z]) - least)
                 for p in range(len(words)):
                     row = beta[words[p]]
-                    norm = 1e-300
-                    for z in range(Z):
-                        norm += theta[z] * row[z]
+                    norm = 1e-300 + dot(theta, row)
                     bound += values[p] * math.log(norm)
                     if gather:
                         factor = values[p] / norm
