@@ -160,3 +160,27 @@ def test_a_first_batch_whose_labelled_rows_count_nothing_is_refused(loss):
     with pytest.raises(ValueError, match="sample_weight"):
         model.partial_fit([[1.0], [2.0]], [0.0, np.nan], classes=[0, 1], sample_weight=[0.0, 1.0])
     assert not hasattr(model, "moments_")
+
+
+@pytest.fixture
+def documents():
+    """Words in bursts: a document repeats what it has."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 4, 900)
+    rates = 0.3 + 0.7 * (np.arange(80) % 4 == y[:, None])
+    return generator.poisson(rates * generator.gamma(0.3, 1 / 0.3, size=rates.shape)).astype(float), y
+
+
+@pytest.mark.parametrize("cls", [MultinomialNB, ComplementNB, BernoulliNB, PoissonNB])
+@pytest.mark.parametrize("loss", ["ncll", "hinge"])
+def test_a_stream_of_words_keeps_up_with_a_fit(cls, loss, documents):
+    X, y = documents
+    whole = cls(loss=loss, random_state=0).fit(X[:600], y[:600]).score(X[600:], y[600:])
+    stream, after = cls(loss=loss), cls(loss=loss, random_state=0).fit(X[:300], y[:300])
+    half = after.score(X[600:], y[600:])
+    for start in range(0, 600, 50):
+        stream.partial_fit(X[start : start + 50], y[start : start + 50], classes=range(4))
+    for start in range(300, 600, 50):
+        after.partial_fit(X[start : start + 50], y[start : start + 50])
+    assert stream.score(X[600:], y[600:]) > whole - 0.08
+    assert after.score(X[600:], y[600:]) > half - 0.02

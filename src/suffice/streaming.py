@@ -11,14 +11,18 @@ from . import priors
 from .guards import all_or_nothing, checked_weights, one_blas_thread
 from .labels import class_weights, encoded, split_labels
 from .learners.driver import Fit, Problem
-from .learners.stochastic import stream_step
+from .learners.incremental import Incremental
+from .learners.stochastic import stream_size, stream_step, with_step
 from .models.completion import any_missing
 from .models.rows import empty_rows
 from .prediction import log_posterior
 from .selection import Choice
 from .step_sizes import step_size_of
+from .unlabelled import rows_of
 
 UNLABELLED = 0.1  # weight of a row without a label in a stream, under a discriminative loss
+LARGEST = 1.0  # weight of a row that is visited, in units of the model's
+WORDS = priors.Setting(0.1)  # prior of a stream of words that no fit has chosen one for
 
 
 class Streaming:
@@ -36,6 +40,9 @@ class Streaming:
     _statistics: Any
     _average: Any
     _n_steps: int
+    _sums: Any = None  # of a stream of visits: the prior and what its rows have contributed
+    _keeps_likelihood: bool = False  # `fit` found that training does not help
+    choice_: Choice
     _validated: Any  # these three are GenerativeClassifier's
     _check_rows: Any
     _check_class_prior: Any
@@ -45,8 +52,10 @@ class Streaming:
         """Learn from one batch of a stream.
 
         Under `loss="nll"` the batches give what one `fit` on all of them gives (where cells or labels are missing: one pass of EM,
-        each batch completed by the model so far). Under the other losses every call makes stochastic steps from the model so far,
-        towards a prior that is kept up to date with the statistics of all rows seen.
+        each batch completed by the model so far). Under the other losses every row is visited once, as `fit` visits it, and
+        what earlier rows gave to the moments is the prior of later ones; the natural parameters are averaged. Where cells of correlated
+        columns are missing, a row weighs more than the model, or `step_size` is given, mini-batches make stochastic steps from the
+        model so far instead. After `fit` its prior and calibration are kept, and maximum likelihood where it kept that.
 
         Parameters
         ----------
@@ -71,7 +80,8 @@ class Streaming:
         with one_blas_thread():
             fit, self.class_count_ = self._learn_batch(Problem(model, X, codes, weights, loss, None), first)
         self.unlabelled_weight_ = self._stream_weight(loss)
-        self._keep(model, fit, Choice(None, reason="partial_fit does not choose a prior"))
+        choice = Choice(None, reason="partial_fit does not choose a prior") if first else self.choice_
+        self._keep(model, fit, replace(choice, multipliers=None))
         return self
 
     def _learn_batch(self, problem: Problem, first: bool) -> tuple[Fit, np.ndarray]:
@@ -146,20 +156,20 @@ class Streaming:
 
     def _stream(self, problem: Problem, statistics, first: bool):
         model = problem.model
-        if not problem.loss.is_discriminative:
+        if not problem.loss.is_discriminative or (not first and self._keeps_likelihood):
             moments = statistics + self._given_prior(model, statistics, discriminative=False)
             return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
+        prior = self._stream_prior(problem, statistics)
+        sums = prior if first else self.moments_ if self._sums is None else self._sums
+        sums = sums * max(1.0, float(prior.mass.sum() / sums.mass.sum()))  # of some algorithms moments add up to one
+        is_light = (
+            problem.weights.max() <= LARGEST * sums.mass.sum()
+        )  # steps of heavier rows would hardly be a beginning
+        if self.step_size is None and is_light and not model.is_latent(problem.X):
+            return self._visit(problem, statistics, sums, first)
         # after `fit` blocks may weigh other than their outcomes (the prior's do): the same model, one example in all
         moments = priors.interior(model, statistics) if first else model.moments_of(model.natural_of(self.moments_))
         seen = max(float(statistics.mass.sum()), 1e-300)
-        if not model.table_prior:
-            prior = priors.uniform(
-                model, statistics, priors.Setting(0.03), priors.mean_squared_row(problem.X, problem.weights)
-            )
-        elif self.prior == "auto":
-            prior = priors.blended(model, statistics, priors.Setting(3.0 * model.n_outcomes, 0.0))
-        else:
-            prior = self._given_prior(model, statistics, discriminative=True)
         here = float(problem.weights.sum())
         prior = prior * (here / seen)
         average = None if first else self._average
@@ -167,8 +177,44 @@ class Streaming:
             replace(problem, prior=prior), moments, average, 0 if first else self._n_steps,
             step_size_of(self.step_size), max(seen - here, 0.0),
         )  # fmt: skip
-        shown = model.moments_of(average) if self.average else moments
+        self._sums = None
+        return self._shown(model, moments, average, shortened, first), average, n_steps
+
+    def _stream_prior(self, problem: Problem, statistics):
+        model = problem.model
+        if self.prior != "auto":
+            return self._given_prior(model, statistics, discriminative=True)
+        if model.table_prior:
+            return priors.blended(model, statistics, priors.Setting(3.0 * model.n_outcomes, 0.0))
+        return priors.uniform(model, statistics, WORDS, priors.mean_squared_row(problem.X, problem.weights))
+
+    def _visit(self, problem: Problem, statistics, sums, first: bool):
+        """One incremental pass over the batch: the moments so far (a sum: prior and contributions) are the prior of its rows."""
+        model, learner = problem.model, Incremental(watch=False)
+        average, n_steps = (None, 0) if first else (self._average, self._n_steps)
+        seen = max(float(statistics.mass.sum() - problem.weights.sum()), 0.0)
+        start, n_shortened = 0, 0
+        while start < len(problem.y):
+            size = stream_size(seen + start, model.n_outcomes)
+            part = rows_of(problem, np.arange(start, min(start + size, len(problem.y))))
+            part = replace(part, prior=sums)
+            state = learner.step(part, learner.init(part, sums, np.random.default_rng(n_steps)))
+            n_shortened += state.n_shortened
+            moved = learner.finished(part, state)
+            natural = model.natural_of(moved if model.in_domain(moved) else sums)
+            if model.in_domain(moved) and natural.is_finite():
+                sums = moved
+            else:  # numbers so far from all before that rounding took over: no step
+                natural, n_shortened = model.natural_of(sums), n_shortened + 1
+            average = with_step(average, natural, n_steps)
+            n_steps, start = n_steps + 1, start + size
+        self._sums = sums
+        return self._shown(model, sums, average, n_shortened, first), average, n_steps
+
+    def _shown(self, model, moments, average, n_shortened: int, first: bool) -> Fit:
+        """The average of the natural parameters, or the last of them."""
+        shown = model.moments_of(average, float(moments.mass.sum())) if self.average else moments
         shown = shown if model.in_domain(shown) else moments
         fit = Fit(shown, None, converged=True, n_iter=1, stopped="one pass over the batch")
-        fit.history = {"shortened": [*([] if first else self.history_.get("shortened", [])), shortened]}
-        return fit, average, n_steps
+        fit.history = {"shortened": [*([] if first else self.history_.get("shortened", [])), n_shortened]}
+        return fit

@@ -176,18 +176,28 @@ def batch_step(problem: Problem, moments, batch: np.ndarray | slice, rate: float
 MIN_STREAM, MAX_STREAM = 20, 4096  # rows of a mini-batch of a stream: a fiftieth of the rows seen so far, within these
 
 
+def stream_size(n_seen: float, n_outcomes: int) -> int:
+    """Rows of the next mini-batch of a stream."""
+    return int(np.clip(n_seen / 50, max(MIN_STREAM, 2 * n_outcomes), max(MAX_STREAM, 20 * n_outcomes)))
+
+
+def with_step(average, natural, n_steps: int):
+    """The average of natural parameters, which forgets its beginning: step t enters with the weight 4 / (t + 4)."""
+    return natural if average is None else average + (4.0 / (n_steps + 4.0)) * (natural - average)
+
+
 def stream_step(
     problem: Problem, moments, average, n_steps: int, step_size: StepSize | float | None, n_seen: float = 0.0
 ):
     """One pass over a batch of a stream: mini-batches that grow with the rows seen, falling rates, averaged natural parameters.
 
-    Returns (moments, average, n_steps, n_shortened). The average forgets its beginning: step t enters with the weight 4 / (t + 4).
+    Returns (moments, average, n_steps, n_shortened).
     """
     n, K = len(problem.y), problem.model.n_outcomes
     factor = step_size if isinstance(step_size, float) else 1.0
     n_shortened, first = 0, 0
     while first < n:
-        size = min(n - first, int(np.clip((n_seen + first) / 50, max(MIN_STREAM, 2 * K), max(MAX_STREAM, 20 * K))))
+        size = min(n - first, stream_size(n_seen + first, K))
         if is_schedule(step_size):
             rate = float(step_size.rates(n_steps, 1)[0])
         else:
@@ -199,7 +209,7 @@ def stream_step(
         else:  # numbers so far from all before that rounding took over: no step
             natural, shortened = problem.model.natural_of(moments), shortened + 1
         n_shortened += shortened
-        average = natural if average is None else average + (4.0 / (n_steps + 4.0)) * (natural - average)
+        average = with_step(average, natural, n_steps)
         n_steps += 1
         first += size
     return moments, average, n_steps, n_shortened
