@@ -15,6 +15,7 @@ from suffice import (
     MixtureClassifier,
     MultinomialNB,
     PoissonNB,
+    datasets,
 )
 from suffice.learners.stochastic import signed_weights
 from suffice.losses import Loss
@@ -184,3 +185,17 @@ def test_a_stream_of_words_keeps_up_with_a_fit(cls, loss, documents):
         after.partial_fit(X[start : start + 50], y[start : start + 50])
     assert stream.score(X[600:], y[600:]) > whole - 0.08
     assert after.score(X[600:], y[600:]) > half - 0.02
+
+
+@pytest.mark.parametrize("cls", [MultinomialNB, ComplementNB, BernoulliNB])
+@pytest.mark.parametrize("loss", ["ncll", "hinge"])
+def test_a_stream_of_real_documents_beats_naive_bayes(cls, loss, data_folder):
+    data = datasets.load("r8")
+    order = np.random.default_rng(0).permutation(len(data.y_train))
+    X, y, n = data.X_train[order], np.asarray(data.y_train)[order], len(order) * 4 // 5
+    stream = cls(loss=loss)
+    for start in range(0, n, 200):
+        part = slice(start, min(start + 200, n))
+        stream.partial_fit(X[part], y[part], classes=np.unique(y))
+    plain = cls(loss="nll").fit(X[:n], y[:n])
+    assert stream.score(X[n:], y[n:]) >= plain.score(X[n:], y[n:])

@@ -108,8 +108,7 @@ class GenerativeClassifier(Training, Prediction, Streaming, ClassifierMixin, Bas
             model = self._model(X, len(self.classes_), codes, weights)
             plain = Problem(model, X, codes, weights, loss, None)
             problem, fit, choice = self._train(replace(plain, X=self._scaled(X, model)), plain, generator)
-        self._average, self._n_steps, self._sums = None, 0, None
-        self._keeps_likelihood = loss.is_discriminative and self.prior == "auto" and choice.setting is None
+        self._begin_stream(problem, choice)
         self.class_count_ = count
         self._keep(problem.model, fit, choice)
         return self

@@ -20,8 +20,7 @@ from .selection import Choice
 from .step_sizes import step_size_of
 from .unlabelled import rows_of
 
-UNLABELLED = 0.1  # weight of a row without a label in a stream, under a discriminative loss
-LARGEST = 1.0  # weight of a row that is visited, in units of the model's
+UNLABELLED = 0.01  # weight of a row without a label in a stream, under a discriminative loss
 WORDS = priors.Setting(0.1)  # prior of a stream of words that no fit has chosen one for
 
 
@@ -31,6 +30,7 @@ class Streaming:
     classes_: np.ndarray
     moments_: Any
     history_: dict
+    loss: str
     step_size: Any
     average: bool
     prior: Any
@@ -40,7 +40,8 @@ class Streaming:
     _statistics: Any
     _average: Any
     _n_steps: int
-    _sums: Any = None  # of a stream of visits: the prior and what its rows have contributed
+    _sums: Any = None  # the prior and what the rows of a stream have contributed; None: `moments_` are that
+    _size: float = 0.0  # mass of the prior of `fit`
     _keeps_likelihood: bool = False  # `fit` found that training does not help
     choice_: Choice
     _validated: Any  # these three are GenerativeClassifier's
@@ -83,6 +84,12 @@ class Streaming:
         choice = Choice(None, reason="partial_fit does not choose a prior") if first else self.choice_
         self._keep(model, fit, replace(choice, multipliers=None))
         return self
+
+    def _begin_stream(self, problem: Problem, choice: Choice) -> None:
+        """After `fit`: a stream goes on from its model."""
+        self._average, self._n_steps, self._sums = None, 0, None
+        self._size = 0.0 if problem.prior is None else float(problem.prior.mass.sum())
+        self._keeps_likelihood = self.loss != "nll" and self.prior == "auto" and choice.setting is None
 
     def _learn_batch(self, problem: Problem, first: bool) -> tuple[Fit, np.ndarray]:
         """The model after a batch, and the weight of every class so far."""
@@ -127,7 +134,7 @@ class Streaming:
         raise NotImplementedError  # Prediction's
 
     def _stream_weight(self, loss) -> float:
-        """Nothing can be held out of a stream: "auto" is 1 under the likelihood, a tenth under the other losses."""
+        """Nothing can be held out of a stream: "auto" is 1 under the likelihood, a hundredth under the other losses."""
         if isinstance(self.unlabelled_weight, str):
             return UNLABELLED if loss.is_discriminative else 1.0
         return float(self.unlabelled_weight)
@@ -160,11 +167,10 @@ class Streaming:
             moments = statistics + self._given_prior(model, statistics, discriminative=False)
             return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
         prior = self._stream_prior(problem, statistics)
-        sums = prior if first else self.moments_ if self._sums is None else self._sums
-        sums = sums * max(1.0, float(prior.mass.sum() / sums.mass.sum()))  # of some algorithms moments add up to one
-        is_light = (
-            problem.weights.max() <= LARGEST * sums.mass.sum()
-        )  # steps of heavier rows would hardly be a beginning
+        sums = prior if first else self._sums
+        if sums is None:  # after `fit`; of some algorithms moments add up to one
+            sums = self.moments_ * max(1.0, self._size / float(self.moments_.mass.sum()))
+        is_light = problem.weights.max() <= sums.mass.sum()  # steps of heavier rows would hardly be a beginning
         if self.step_size is None and is_light and not model.is_latent(problem.X):
             return self._visit(problem, statistics, sums, first)
         # after `fit` blocks may weigh other than their outcomes (the prior's do): the same model, one example in all
@@ -177,7 +183,7 @@ class Streaming:
             replace(problem, prior=prior), moments, average, 0 if first else self._n_steps,
             step_size_of(self.step_size), max(seen - here, 0.0),
         )  # fmt: skip
-        self._sums = None
+        self._sums = moments * float(sums.mass.sum() / moments.mass.sum())
         return self._shown(model, moments, average, shortened, first), average, n_steps
 
     def _stream_prior(self, problem: Problem, statistics):
