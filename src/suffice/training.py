@@ -113,13 +113,15 @@ class Training:
     def _setting_prior(self, problem: Problem):
         common = cache(lambda: priors.commonness(problem.X, problem.weights))
         leaning_of = cache(priors.leanings)  # of a fold, for all of its settings
+        told_of = cache(priors.tellings)
 
         def prior_of(model, statistics, setting):
             if model.table_prior:
                 return priors.blended(model, statistics, setting)
             leaning = leaning_of(statistics) if setting.second else None
+            told = told_of(model, statistics) if setting.telling else None
             return priors.uniform(
-                model, statistics, setting, model.squared_row, leaning, common() if setting.common else None
+                model, statistics, setting, model.squared_row, leaning, common() if setting.common else None, told
             )
 
         return prior_of
@@ -230,7 +232,7 @@ class Training:
         if words:
             name = problem.loss.name
             axes = priors.word_axes(name, self._max_roots)
-            return selection.choose(priors.WORD_STRENGTHS[name], axes, extend=3.0, halve=True)
+            return selection.choose(priors.WORD_STRENGTHS[name], axes, base=priors.WORD_BASE, extend=3.0, halve=True)
         n = min(float(problem.weights.sum()), 20_000.0)
         strengths = priors.table_strengths(n, problem.model.n_outcomes)
         if problem.model.is_latent(problem.X):  # every pass completes every row: a coarser path

@@ -43,6 +43,10 @@ class Complement(Multinomial):
         own = super().expected_statistics(X, responsibilities)
         return Moments(own.mass, weighted_sums(X, responsibilities.sum(axis=1))[:, None] - own.count)
 
+    def words_of_outcomes(self, statistics: Moments) -> np.ndarray:
+        total = statistics.count.sum(axis=1, keepdims=True) / max(self.n_outcomes - 1, 1)
+        return np.maximum(total - statistics.count, 0.0)
+
     def natural_of(self, moments: Moments) -> Natural:
         return Natural(biases(moments), np.log(moments.count) - np.log(moments.weight))
 

@@ -87,6 +87,10 @@ class Multinomial(Model):
     def expected_statistics(self, X, responsibilities) -> Moments:
         return Moments(responsibilities.sum(axis=0), weighted_sums(X, responsibilities))
 
+    def words_of_outcomes(self, statistics: Moments) -> np.ndarray:
+        """How often each word was seen with each outcome."""
+        return statistics.count
+
     def natural_of(self, moments: Moments) -> Natural:
         return Natural(log_masses(moments), np.log(moments.count) - np.log(moments.weight))
 
