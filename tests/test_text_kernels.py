@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from suffice import MultinomialNB, priors
-from suffice.kernels import words, words_binary
+from suffice.kernels import lanes, words, words_binary, words_few
+from suffice.kernels.compile import compiled
 from suffice.kernels.fast_log import fast_log
 from suffice.kernels.paper import words_pass
 from suffice.kernels.words_stochastic import stochastic_pass
@@ -54,7 +55,7 @@ def test_fast_log_is_the_logarithm():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("n_classes", [2, 5, 10])
 @pytest.mark.parametrize(
     ("loss", "strength", "softness"), [("ncll", 0.03, 0.0), ("hinge", 1.0, 0.0), ("hinge", 0.3, 1.0)]
 )
@@ -135,6 +136,58 @@ def test_two_classes_by_differences_make_the_same_hinge_steps(softness):
         results.append((multipliers, state[2], state[4]))
     for general, special in zip(*results, strict=True):
         np.testing.assert_allclose(general, special, rtol=1e-8, atol=1e-10)
+
+
+@compiled
+def in_lanes(a, b, x, results):
+    one, other = lanes.load(a, 1), lanes.load(b, 0)
+    lanes.store(results, 0, lanes.add(one, other))
+    lanes.store(results, 4, lanes.times(one, lanes.spread(x)))
+    lanes.store(results, 8, lanes.over(one, other))
+    lanes.store(results, 12, lanes.larger(one, other))
+
+
+def test_lanes_compute_number_by_number():
+    a, b = np.random.default_rng(0).normal(size=(2, 5))
+    results = np.empty(16)
+    in_lanes(a, b, 3.0, results)
+    one, other = a[1:], b[:4]
+    np.testing.assert_array_equal(results.reshape(4, 4), [one + other, 3.0 * one, one / other, np.maximum(one, other)])
+
+
+@pytest.mark.parametrize("strength", [0.002, 1.0])  # with the weak one counts change by more than SMALL
+@pytest.mark.parametrize("n_classes", [3, 4, 5, 8])
+@pytest.mark.parametrize(("loss", "softness"), [("ncll", 0.0), ("hinge", 0.0), ("hinge", 1.0)])
+def test_few_classes_in_lanes_make_the_same_steps(loss, softness, n_classes, strength):
+    task = problem(loss, n_classes, strength, weighted=True)
+    order = np.random.default_rng(1).permutation(len(task.y))
+    rows, results = task.model.rows_of(task.X)[0], []
+    given = (1e-4,) if loss == "ncll" else (1.0, softness, 1e-4)
+    for kernels in (words, words_few):
+        state = task.model.state_of(task.prior)
+        multipliers, slack = np.zeros((len(task.y), n_classes)), np.zeros(len(task.y))
+        one_pass = getattr(kernels, f"{loss}_pass")
+        told = [one_pass(rows, task.y, task.weights, order, multipliers, state, *given, slack) for _ in range(3)]
+        results.append((np.array(told), multipliers, slack, *state))
+    for general, special in zip(*results, strict=True):
+        np.testing.assert_allclose(general, special, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(state[4], np.log(state[2]), rtol=1e-13)
+
+
+def test_logarithms_that_grew_by_many_small_steps_are_those_of_the_counts():
+    """Ten thousand times up and down again by less than a hundredth."""
+    words_here, values = np.array([0, 2], np.uint32), np.array([1.0, 2.5])
+    count = np.random.default_rng(0).gamma(5.0, 20.0, size=(3, 4))
+    state = (np.ones(4), np.ones(1), count, count.sum(axis=0), np.log(count), np.log(count.sum(axis=0)), np.zeros(4))
+    records = words_few.with_records(state, 2)[7]
+    for step in np.random.default_rng(1).uniform(-0.1, 0.1, size=(10_000, 4)):
+        steps = np.concatenate([step, np.zeros(8)])
+        for sign in (1.0, -1.0):
+            words_few.move_block_a_little(words_here, values, records, 12, 0, sign * steps)
+    blocks = records.reshape(3, 3, 4)
+    np.testing.assert_allclose(blocks[:, 0], count, rtol=1e-11)
+    np.testing.assert_allclose(blocks[:, 1], np.log(blocks[:, 0]), rtol=1e-12)
+    np.testing.assert_allclose(blocks[:, 2], 1.0 / blocks[:, 0], rtol=1e-15)
 
 
 @pytest.mark.parametrize("loss", ["ncll", "hinge"])

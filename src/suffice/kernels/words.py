@@ -12,7 +12,7 @@ state = (mass[K], total[1], count[W, K], weight[K], log_count[W, K], log_weight[
 rows are the `pairs` of `suffice.kernels.rows`. Every pass returns (rows moved, steps shortened, mean over rows of the largest wanted
 change) and fills `slack`: above zero the row is so far from moving that the learner may leave it out of the next passes.
 
-The loops know a family only by `score_one`, `slope_and_shares` and `move_outcome`; another family binds its own (`bind`).
+The loops know a family only by `score_one`, `slope_and_shares` and `move_outcomes`; another family binds its own (`bind`).
 """
 
 import math
@@ -138,6 +138,13 @@ def moved(words, values, state, k, step, length, buffer):
 move_outcome = bound(moved, "multinomial")
 
 
+def moved_outcomes(words, values, state, active, delta, n, scale, length, buffer):
+    """The steps of one row: scale * delta for each of the active outcomes."""
+    for j in range(n):
+        if delta[j] != 0.0:
+            move_outcome(words, values, state, active[j], scale * delta[j], length, buffer)
+
+
 @compiled
 def conditional_rate(log_posterior, rest, slopes, delta, n, highest):
     """The root of sum_k delta_k (p_k(rate) - p_k(0)) + (rate - 1) |delta|^2 in (0, highest], where p follows the slopes."""
@@ -226,7 +233,7 @@ def ncll_loop(rows, y, weights, order, multipliers, state, tolerance, slack):
         n_shortened += rate == highest and highest < 1.0
         for j in range(n):
             multipliers[i, active[j]] += rate * moves[j]
-            move_outcome(words, values, state, active[j], weights[i] * rate * moves[j], length, buffer)
+        move_outcomes(words, values, state, active, moves, n, weights[i] * rate, length, buffer)
         n_moved += 1
     return n_moved, n_shortened, change / max(weights.sum(), 1e-300)
 
@@ -323,9 +330,8 @@ def hinge_loop(rows, y, weights, order, multipliers, state, margin, softness, to
                 rate = min(rate, BOUNDARY / (abs(delta[j]) * share * weights[i]))
         n_shortened += rate < 1.0
         for j in range(n):
-            if delta[j] != 0.0:
-                multipliers[i, active[j]] += rate * delta[j]
-                move_outcome(words, values, state, active[j], weights[i] * rate * delta[j], length, buffer)
+            multipliers[i, active[j]] += rate * delta[j]
+        move_outcomes(words, values, state, active, delta, n, weights[i] * rate, length, buffer)
         n_moved += 1
     return n_moved, n_shortened, change / max(weights.sum(), 1e-300)
 
@@ -391,7 +397,9 @@ def score_rows(rows, which, state, scores):
 
 
 def bind(name, **kernels) -> dict:
-    """The two passes over the words of another family."""
+    """The two passes over the words of another family: by its `move_outcomes`, or its `move_outcome` one by one."""
+    if "move_outcomes" not in kernels:
+        kernels["move_outcomes"] = bound(moved_outcomes, name, **kernels)
     return {loop.__name__: bound(loop, name, **kernels) for loop in (ncll_loop, hinge_loop)}
 
 

@@ -184,11 +184,14 @@ class Multinomial(Model):
             return binary_pass(
                 rows, y, weights, order, multipliers, state, loss.code, loss.margin, loss.softness, tolerance, slack
             )
-        from ..kernels.words import hinge_pass, ncll_pass
+        from ..kernels import words, words_few
 
+        kernels = words_few if self.n_outcomes <= words_few.MOST else words
         if loss.name == "hinge":
-            return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, loss.softness, tolerance, slack)
-        return ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack)
+            return kernels.hinge_pass(
+                rows, y, weights, order, multipliers, state, loss.margin, loss.softness, tolerance, slack
+            )
+        return kernels.ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack)
 
     def steps_by_row(self, X, y, loss) -> bool:
         return loss.is_discriminative and self.n_outcomes > 1 and not (y < 0).any()
