@@ -273,7 +273,7 @@ GROWTH = {  # what doubles, and the other two
 }
 
 
-def growth(folder: Path = Path("out"), repeats: int = 2) -> dict[str, list[tuple[float, float, float]]]:
+def growth(folder: Path = Path("out"), repeats: int = 5) -> dict[str, list[tuple[float, float, float]]]:
     """Fit time at a fixed prior while documents (10^4 to 10^7 non-zeros), words or classes double; a picture and the points.
 
     Ten passes each, however many are needed: how fast a pass is, not how easy the documents are.

@@ -96,7 +96,7 @@ def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
         norm = 0.0
         for k in range(K):
             norm += rivals[k]
-        odds = math.exp(factor * (second - scores[i, best])) * norm ** (1.0 / rivalry)
+        odds = math.exp(factor * (second - scores[i, best])) * (norm if rivalry == 1.0 else norm ** (1.0 / rivalry))
         share = 1.0 / (1.0 + odds)
         if y[i] != best:
             share *= odds * math.exp(rivalry * factor * (scores[i, y[i]] - shift)) / norm
