@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr
 
 from .models.base import Model
 from .models.words import column_sizes, row_sizes
@@ -86,12 +85,13 @@ def tellings(model: Any, statistics) -> np.ndarray:
     For small effects that is the typical distance of the outcomes' log probabilities of the word. Shares of the outcomes are those
     of the word's occurrences and of DOUBT more for every outcome that fell as all words do: a rare word tells little.
     """
-    count = model.words_of_outcomes(statistics) * (model.length / model.squared_row)  # in typical values
+    from .kernels.words import informations
+
+    count, told = model.words_of_outcomes(statistics), np.empty(model.n_features)
     usual = count.sum(axis=0) / max(float(count.sum()), 1e-300)
-    doubt = DOUBT * model.n_outcomes
-    shares = (count + doubt * usual) / (count.sum(axis=1, keepdims=True) + doubt)
-    information = rel_entr(shares, usual).sum(axis=1)
-    return np.log(np.sqrt(2.0 * np.maximum(information, 0.0)) + LEAST_TOLD)
+    typical = model.squared_row / model.length  # value of a word, so that units do not matter
+    informations(count, usual, DOUBT * model.n_outcomes * typical, told)
+    return np.log(np.sqrt(2.0 * np.maximum(told, 0.0)) + LEAST_TOLD)
 
 
 def commonness(X, weights: np.ndarray) -> np.ndarray:

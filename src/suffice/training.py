@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -112,8 +113,8 @@ class Training:
 
     def _setting_prior(self, problem: Problem):
         common = cache(lambda: priors.commonness(problem.X, problem.weights))
-        leaning_of = cache(priors.leanings)  # of a fold, for all of its settings
-        told_of = cache(priors.tellings)
+        leaning_of = remembered(priors.leanings)  # of a fold, for all of its settings
+        told_of = remembered(priors.tellings)
 
         def prior_of(model, statistics, setting):
             if model.table_prior:
@@ -293,6 +294,18 @@ class Training:
             return plain.model.scores(priors.interior(plain.model, statistics), plain.X, which=which)
 
         return scores
+
+
+def remembered(function: Callable) -> Callable:
+    """The function, its results kept for as long as its last argument lives."""
+    results: WeakKeyDictionary = WeakKeyDictionary()
+
+    def recall(*arguments):
+        if arguments[-1] not in results:
+            results[arguments[-1]] = function(*arguments)
+        return results[arguments[-1]]
+
+    return recall
 
 
 def record_history(fit: Fit) -> None:

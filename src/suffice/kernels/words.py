@@ -375,6 +375,20 @@ def weighed_logs(count, log_count, log_weight):
 
 
 @compiled
+def informations(count, usual, doubt, told):
+    """told[w] = sum_k p_k log(p_k / usual_k), where p are the shares of the outcomes in count[w] and `doubt` usual words."""
+    for w in range(len(count)):
+        total = doubt
+        for k in range(len(usual)):
+            total += count[w, k]
+        told[w] = 0.0
+        for k in range(len(usual)):
+            if usual[k] > 0.0:
+                share = (count[w, k] + doubt * usual[k]) / total
+                told[w] += share * math.log(share / usual[k])
+
+
+@compiled
 def add_labelled(rows, y, weights, count):
     """count[w, k] += sum of weight_i x_iw over the rows of label k."""
     for i in range(len(y)):
