@@ -181,9 +181,9 @@ def stream_size(n_seen: float, n_outcomes: int) -> int:
     return int(np.clip(n_seen / 50, max(MIN_STREAM, 2 * n_outcomes), max(MAX_STREAM, 20 * n_outcomes)))
 
 
-def with_step(average, natural, n_steps: int):
-    """The average of natural parameters, which forgets its beginning: step t enters with the weight 4 / (t + 4)."""
-    return natural if average is None else average + (4.0 / (n_steps + 4.0)) * (natural - average)
+def with_step(average, natural, n_steps: int, haste: float = 4.0):
+    """The average of natural parameters, which forgets its beginning: step t enters with the weight haste / (t + haste)."""
+    return natural if average is None else average + (haste / (n_steps + haste)) * (natural - average)
 
 
 def stream_step(
