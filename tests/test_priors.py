@@ -120,6 +120,16 @@ def test_words_that_tell_get_less_and_rows_stay_as_loose(family):
     assert total @ (1.0 / prior.count[:, 0]) / total.sum() == pytest.approx(1.0 / 5.0)
 
 
+@pytest.mark.parametrize("family", [Multinomial, Complement])
+def test_rows_without_words_tell_nothing(family):
+    X, y = sparse.csr_matrix((60, 5)), np.arange(60) % 2
+    model = family.for_data(X, 2)
+    prior = priors.uniform(model, model.statistics(X, y, np.ones(60)), Setting(0.5, telling=1.0), 10.0)
+    np.testing.assert_array_equal(prior.count, 5.0)
+    machine = {Multinomial: MultinomialNB, Complement: ComplementNB}[family](loss="hinge", random_state=0).fit(X, y)
+    assert np.isfinite(machine.predict_proba(X)).all()
+
+
 def test_reviews_are_told_better_by_words_that_tell(data_folder, monkeypatch):
     """A fifth of the training documents of imdb, held out, against a fit that knows no telling words."""
     data = datasets.load("imdb")

@@ -62,10 +62,9 @@ def uniform(model: Model, statistics, setting: Setting, squared_row: float, lean
     the sum of x^2 / count).
     """
     count = np.full(statistics.count.shape, setting.strength * squared_row)
-    if setting.telling:
+    if setting.telling and statistics.count.any():
         looser = np.exp(setting.telling * (tellings(model, statistics) if told is None else told))
-        share = statistics.count.sum(axis=1)
-        count *= (float(share @ looser) / max(float(share.sum()), 1e-300) / looser)[:, None]
+        count *= (np.average(looser, weights=statistics.count.sum(axis=1)) / looser)[:, None]
     if setting.second:
         count *= np.exp(setting.second * (leanings(statistics) if leaning is None else leaning))
     if setting.common:
