@@ -15,7 +15,10 @@ from .lanes import WIDTH, add, larger, load, over, spread, store, times
 from .prefetch import prefetch
 
 LOG, RATE, BLOCK = WIDTH, 2 * WIDTH, 3 * WIDTH  # places in a block of a record
-SLOPE, SHARE = WIDTH, 2 * WIDTH  # places in a block of what a row finds: sums of x log count and x^2 / count, the largest x / count
+SLOPE, SHARE = (
+    WIDTH,
+    2 * WIDTH,
+)  # places in a block of what a row finds: sums of x log count and x^2 / count, the largest x / count
 SMALL = 1.0 / 64.0  # the series of log(1 + t) ends before t^8 / 8, which is rounding
 MOST = 8  # with more outcomes, of which a row asks a few, `suffice.kernels.words` is faster
 
