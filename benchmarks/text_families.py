@@ -39,7 +39,8 @@ def pass_times(machine, X, y, n_passes: int = 5, repeats: int = 3) -> tuple[floa
     if model.table_prior:
         prior = priors.blended(model, statistics, setting)
     else:
-        prior = priors.uniform(model, statistics, setting, priors.mean_squared_row(X, weights))
+        common = priors.commonness(X, weights) if setting.common else None
+        prior = priors.uniform(model, statistics, setting, priors.mean_squared_row(X, weights), common=common)
     loss = Loss(machine.loss, softness=machine._softness)
     tolerance = model.row_tolerance(loss, prior, 1e-3)
     incremental, stochastic = [], []
