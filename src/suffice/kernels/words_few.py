@@ -73,29 +73,26 @@ def slope_and_shares(words, values, state, k):
 
 
 @compiled
-def move_block(words, values, records, size, first, steps, buffer):
-    """Add steps * x to the counts of four outcomes and refresh their blocks."""
+def move_outcome(words, values, records, size, place, step, buffer):
+    """Add step * x to the counts of the outcome at this place and refresh its cells."""
     n = len(words)
-    step = load(steps, first)
-    floor = spread(own.FLOOR)
+    logs, rates = buffer[:n], buffer[n : 2 * n]
     for p in range(n):
-        block = np.int64(words[p]) * size + first
-        cells = larger(add(load(records, block), times(spread(values[p]), step)), floor)
-        store(records, block, cells)
-        store(buffer, WIDTH * p, cells)
-    logs, rates = buffer[: WIDTH * n], buffer[WIDTH * n : 2 * WIDTH * n]
-    for j in range(WIDTH * n):
-        rates[j] = 1.0 / logs[j]
-        logs[j] = fast_log(logs[j])
+        cell = np.int64(words[p]) * size + place
+        records[cell] = max(records[cell] + step * values[p], own.FLOOR)
+        logs[p] = records[cell]
     for p in range(n):
-        block = np.int64(words[p]) * size + first
-        store(records, block + LOG, load(buffer, WIDTH * p))
-        store(records, block + RATE, load(buffer, WIDTH * (n + p)))
+        rates[p] = 1.0 / logs[p]
+        logs[p] = fast_log(logs[p])
+    for p in range(n):
+        cell = np.int64(words[p]) * size + place
+        records[cell + LOG] = logs[p]
+        records[cell + RATE] = rates[p]
 
 
 @compiled
 def move_block_a_little(words, values, records, size, first, steps):
-    """`move_block` where no count changes by more than its share SMALL: logarithms by the series of log(1 + t)."""
+    """Steps of four outcomes where no count changes by more than its share SMALL: logarithms by the series of log(1 + t)."""
     step = load(steps, first)
     one = spread(1.0)
     for p in range(len(words)):
@@ -129,10 +126,12 @@ def move_outcomes(words, values, state, active, delta, n, scale, length, _):
         log_mass[k] = fast_log(mass[k])
         log_weight[k] = fast_log(weight[k])
     for block in range(len(largest)):
-        if largest[block] >= SMALL:
-            move_block(words, values, records, len(found), block * BLOCK, steps, buffer)
-        elif largest[block] > 0.0:
+        if 0.0 < largest[block] < SMALL:
             move_block_a_little(words, values, records, len(found), block * BLOCK, steps)
+    for j in range(n):
+        if largest[active[j] // WIDTH] >= SMALL:
+            place = place_of(active[j])
+            move_outcome(words, values, records, len(found), place, steps[place], buffer)
 
 
 @compiled
@@ -150,7 +149,7 @@ def with_records(state, longest):
             records[place + LOG] = log_count[w, k]
             records[place + RATE] = 1.0 / count[w, k]
     found, steps, largest = np.empty(size), np.empty(size), np.empty(n_blocks)
-    buffer = np.empty(2 * WIDTH * longest)
+    buffer = np.empty(2 * longest)
     return mass, total, count, weight, log_count, log_weight, log_mass, records, found, steps, largest, buffer
 
 
