@@ -120,6 +120,17 @@ def test_words_that_tell_get_less_and_rows_stay_as_loose(family):
     assert total @ (1.0 / prior.count[:, 0]) / total.sum() == pytest.approx(1.0 / 5.0)
 
 
+@pytest.mark.parametrize("scale", [1e-90, 1e90])
+@pytest.mark.parametrize("light", [1.0, 1e-233, 1e-310])
+def test_tellings_are_finite_for_numbers_of_any_size(scale, light):
+    """One outcome of denormal weight, another that nobody has."""
+    X, y = scale * words(), np.arange(400) % 2
+    weights = np.where(y == 1, light, 1.0)
+    model = Multinomial.for_data(X, 3, weights)
+    told = priors.tellings(model, model.statistics(X, y, weights))
+    assert np.isfinite(told).all()
+
+
 @pytest.mark.parametrize("family", [Multinomial, Complement])
 def test_rows_without_words_tell_nothing(family):
     X, y = sparse.csr_matrix((60, 5)), np.arange(60) % 2

@@ -87,7 +87,7 @@ def tellings(model: Any, statistics) -> np.ndarray:
     from .kernels.words import informations
 
     count, told = model.words_of_outcomes(statistics), np.empty(model.n_features)
-    usual = count.sum(axis=0) / max(float(count.sum()), 1e-300)
+    usual = np.maximum(count.sum(axis=0) / max(float(count.sum()), 1e-300), 1e-300)
     typical = model.squared_row / model.length  # value of a word, so that units do not matter
     informations(count, usual, DOUBT * model.n_outcomes * typical, told)
     return np.log(np.sqrt(2.0 * np.maximum(told, 0.0)) + LEAST_TOLD)

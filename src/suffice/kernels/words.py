@@ -383,8 +383,8 @@ def informations(count, usual, doubt, told):
             total += count[w, k]
         told[w] = 0.0
         for k in range(len(usual)):
-            if usual[k] > 0.0:
-                share = (count[w, k] + doubt * usual[k]) / total
+            share = (count[w, k] + doubt * usual[k]) / total
+            if share > 0.0:
                 told[w] += share * math.log(share / usual[k])
 
 
