@@ -84,7 +84,7 @@ def tellings(model: Any, statistics) -> np.ndarray:
     For small effects that is the typical distance of the outcomes' log probabilities of the word. Shares of the outcomes are those
     of the word's occurrences and of DOUBT more for every outcome that fell as all words do: a rare word tells little.
     """
-    from .kernels.words import informations
+    from .kernels.word_tables import informations
 
     count, told = model.words_of_outcomes(statistics), np.empty(model.n_features)
     usual = np.maximum(count.sum(axis=0) / max(float(count.sum()), 1e-300), 1e-300)
@@ -190,10 +190,10 @@ def search(
                 break
     if halve:
         middle = best()
-        for strength in sorted(beside(middle.strength), key=lambda strength: scores[replace(base, strength=strength)])[
-            :1
-        ]:
-            score(replace(middle, strength=float(np.sqrt(middle.strength * strength))))
+        sides = [replace(base, strength=strength) for strength in beside(middle.strength)]
+        if sides:
+            better = min(sides, key=scores.__getitem__)
+            score(replace(middle, strength=float(np.sqrt(middle.strength * better.strength))))
     return best(), scores[best()]
 
 

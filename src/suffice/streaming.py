@@ -21,10 +21,8 @@ from .step_sizes import step_size_of
 from .unlabelled import rows_of
 
 UNLABELLED = 0.01  # weight of a row without a label in a stream, under a discriminative loss
-HASTE = {
-    "ncll": 20.0,
-    "hinge": 4.0,
-}  # of the average of a stream: visits under the hinge wander, as a row counts or not
+# how fast the average of a stream forgets: under the hinge, where a row counts or not, the parameters wander
+HASTE = {"ncll": 20.0, "hinge": 4.0}
 WORDS = priors.Setting(0.1)  # prior of a stream of words that no fit has chosen one for
 
 
@@ -170,8 +168,7 @@ class Streaming:
         if not problem.loss.is_discriminative or (not first and self._keeps_likelihood):
             moments = statistics + self._given_prior(model, statistics, discriminative=False)
             return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
-        prior = self._stream_prior(problem, statistics)
-        sums = prior if first else self._sums
+        sums = self._stream_prior(problem, statistics) if first else self._sums
         if sums is None:  # after `fit`; of some algorithms moments add up to one
             sums = self.moments_ * max(1.0, self._size / float(self.moments_.mass.sum()))
         is_light = problem.weights.max() <= sums.mass.sum()  # steps of heavier rows would hardly be a beginning
@@ -181,7 +178,7 @@ class Streaming:
         moments = priors.interior(model, statistics) if first else model.moments_of(model.natural_of(self.moments_))
         seen = max(float(statistics.mass.sum()), 1e-300)
         here = float(problem.weights.sum())
-        prior = prior * (here / seen)
+        prior = self._stream_prior(problem, statistics) * (here / seen)
         average = None if first else self._average
         moments, average, n_steps, shortened = stream_step(
             replace(problem, prior=prior), moments, average, 0 if first else self._n_steps,

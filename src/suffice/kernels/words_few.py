@@ -2,8 +2,8 @@
 
 Outcomes go four by four in vector lanes. A word is a record of a block for every four outcomes, a block is (count[4], logarithm[4],
 1 / count[4]); an outcome that is not there has count 1 and never moves. Scoring reads the slopes and shares as well, which for many
-outcomes would be more than is asked of them, and a step refreshes the blocks of its outcomes. The loops are those of
-`suffice.kernels.words`.
+outcomes would be more than is asked of them. A small step refreshes the blocks of its outcomes, a large one their cells. The loops are
+those of `suffice.kernels.words`.
 """
 
 import numpy as np
@@ -14,11 +14,9 @@ from .fast_log import fast_log
 from .lanes import WIDTH, add, larger, load, over, spread, store, times
 from .prefetch import prefetch
 
-LOG, RATE, BLOCK = WIDTH, 2 * WIDTH, 3 * WIDTH  # places in a block of a record
-SLOPE, SHARE = (
-    WIDTH,
-    2 * WIDTH,
-)  # places in a block of what a row finds: sums of x log count and x^2 / count, the largest x / count
+# places in a block of a record, and in one of what a row finds: sums of x log count and of x^2 / count, the largest x / count
+LOG, RATE, BLOCK = WIDTH, 2 * WIDTH, 3 * WIDTH
+SLOPE, SHARE = LOG, RATE
 SMALL = 1.0 / 64.0  # the series of log(1 + t) ends before t^8 / 8, which is rounding
 MOST = 8  # with more outcomes, of which a row asks a few, `suffice.kernels.words` is faster
 

@@ -67,7 +67,7 @@ class Multinomial(Model):
         return self.unit
 
     def scores(self, moments, X, state=None, which=None) -> np.ndarray:
-        from ..kernels.words import score_rows
+        from ..kernels.word_tables import score_rows
 
         which = np.arange(X.shape[0]) if which is None else which
         scores = np.empty((len(which), self.n_outcomes))
@@ -78,7 +78,7 @@ class Multinomial(Model):
         return word_rows(X), "pairs"
 
     def statistics(self, X, y, weights) -> Moments:
-        from ..kernels.words import add_labelled
+        from ..kernels.word_tables import add_labelled
 
         count = np.zeros((self.n_features, self.n_outcomes))
         add_labelled(self.rows_of(X)[0], y, weights, count)
@@ -115,7 +115,7 @@ class Multinomial(Model):
         return gammaln(row_sizes(X)[0] + 1) - np.asarray(terms.sum(axis=1)).ravel()
 
     def in_domain(self, moments: Moments) -> bool:
-        from ..kernels.words import all_positive
+        from ..kernels.word_tables import all_positive
 
         return bool(np.isfinite(moments.mass).all() and (moments.mass > 0).all()) and all_positive(moments.count)
 
@@ -153,7 +153,7 @@ class Multinomial(Model):
 
     def state_of(self, moments: Moments) -> tuple:
         weight, total = moments.weight, np.array([moments.mass.sum()])
-        from ..kernels.words import fill_logs
+        from ..kernels.word_tables import fill_logs
 
         count = np.array(moments.count, order="C")
         log_count = np.empty_like(count)
@@ -164,7 +164,7 @@ class Multinomial(Model):
         return Moments(state[0].copy(), state[2].copy())
 
     def log_likelihood_of_state(self, statistics: Moments, state: tuple) -> float:
-        from ..kernels.words import weighed_logs
+        from ..kernels.word_tables import weighed_logs
 
         total, log_count, log_weight, log_mass = state[1], state[4], state[5], state[6]
         words = weighed_logs(statistics.count, log_count, log_weight)
@@ -208,7 +208,7 @@ class Multinomial(Model):
         return 2.0 * tolerance * min(1.0, float(prior.count.mean()) / self.squared_row)
 
     def leaves_room(self, moments: Moments, prior: Moments) -> bool:
-        from ..kernels.words import keeps_share
+        from ..kernels.word_tables import keeps_share
 
         is_open = bool(np.isfinite(moments.mass).all() and (moments.mass > 0).all())
         return is_open and keeps_share(moments.count, prior.count, 0.02)
