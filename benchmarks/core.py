@@ -13,11 +13,12 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB as PlainGaussianNB
 
-from suffice import GaussianNB, priors
+from suffice import GaussianNB
+from suffice.choosing import priors
+from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.learners.driver import Problem
 from suffice.learners.incremental import Incremental
 from suffice.losses import Loss
-from suffice.models.gaussian_diagonal import GaussianDiagonal
 
 FIRST_FIT = """
 from sklearn.datasets import load_iris

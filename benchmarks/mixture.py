@@ -21,14 +21,14 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from suffice.datasets.images import load_binarized_mnist
-from suffice.engines import Engine
-from suffice.kernels.fast_exp import exponentials
+from suffice.engines.threads import Engine
+from suffice.families.coordinates import coordinates_of
+from suffice.families.forms import form_of
+from suffice.kernels.machine.fast_exp import exponentials
 from suffice.learners.accelerated import AcceleratedEM
 from suffice.learners.em import BatchEM, MixtureProblem
 from suffice.learners.expectation import Rows
 from suffice.mixture import BernoulliMixture, GaussianMixture, PoissonMixture
-from suffice.models.coordinates import coordinates_of
-from suffice.models.forms import form_of
 
 N, D, K = 200_000, 20, 10
 MEMORY = """

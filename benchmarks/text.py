@@ -26,8 +26,8 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from suffice import MultinomialNB, datasets
+from suffice.families.multinomial import Multinomial
 from suffice.losses import Loss
-from suffice.models.multinomial import Multinomial
 
 SETS = ("webkb", "r8", "r52", "20ng", "imdb")
 STRENGTHS = {"counts": [0.001, 0.003, 0.01, 0.03, 0.1], "l2": [0.1, 0.3, 1, 3, 10], "tfidf": [0.1, 0.3, 1, 3, 10]}

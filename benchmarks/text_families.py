@@ -14,7 +14,8 @@ import warnings
 import numpy as np
 from sklearn import naive_bayes as peers
 
-from suffice import BernoulliNB, ComplementNB, MultinomialNB, datasets, priors
+from suffice import BernoulliNB, ComplementNB, MultinomialNB, datasets
+from suffice.choosing import priors
 from suffice.losses import Loss
 
 SETS = ("webkb", "r8", "20ng")

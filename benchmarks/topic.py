@@ -22,18 +22,18 @@ from suffice import datasets
 from suffice.datasets.newsgroups2000 import load_20news2000
 from suffice.experiments.masegosa2014 import peers
 from suffice.experiments.masegosa2014.words import load
-from suffice.guards import one_blas_thread
-from suffice.kernels.allocation import predicted_log_probability
-from suffice.learners import allocation
+from suffice.families.multinomial import Moments, Multinomial
+from suffice.kernels.structures.allocation import predicted_log_probability
 from suffice.learners.driver import Problem
 from suffice.learners.driver import run as passes
 from suffice.learners.incremental import Incremental
-from suffice.learners.topics import EM, IncrementalTopics
+from suffice.learners.topics import allocation
+from suffice.learners.topics.passes import EM, IncrementalTopics
 from suffice.losses import Loss
-from suffice.models.multinomial import Moments, Multinomial
-from suffice.models.topics import Topics
+from suffice.reading.documents import counts_of, scaled_to
+from suffice.reading.guards import one_blas_thread
+from suffice.structures.topics import Topics
 from suffice.topic import LatentDirichletAllocation, LDAClassifier
-from suffice.topic.documents import counts_of, scaled_to
 
 N_TOPICS = (20,)  # of the perplexities
 RUNS = 8  # of what is timed on one and two threads

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.models.categorical import Categorical
-from suffice.models.gaussian_diagonal import GaussianDiagonal
-from suffice.models.gaussian_full import GaussianFull
-from suffice.models.gaussian_tied import GaussianTied
-from suffice.models.multinomial import Multinomial
-from suffice.models.poisson import Poisson
+from suffice.families.categorical import Categorical
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.families.gaussian_full import GaussianFull
+from suffice.families.gaussian_tied import GaussianTied
+from suffice.families.multinomial import Multinomial
+from suffice.families.poisson import Poisson
 
 
 class Chart:

@@ -11,7 +11,9 @@ from scipy import stats
 from scipy.special import gammaln
 from sklearn.base import clone
 
-from suffice.engines import Engine
+from suffice.engines.threads import Engine
+from suffice.families.component_priors import component_prior, default_amount
+from suffice.families.forms import form_of
 from suffice.learners.em import MixtureProblem
 from suffice.learners.expectation import Rows
 from suffice.mixture import (
@@ -22,8 +24,6 @@ from suffice.mixture import (
     MultinomialMixture,
     PoissonMixture,
 )
-from suffice.models.component_priors import component_prior, default_amount
-from suffice.models.forms import form_of
 
 COVARIANCES = ("full", "tied", "diag", "spherical")
 MIXED_KINDS = ["gaussian", "categorical", "count", "gaussian"]

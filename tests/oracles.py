@@ -15,14 +15,14 @@ from registry import NATURAL_TO_MOMENT
 from scipy.optimize import minimize
 from scipy.special import softmax
 
+from suffice.families import gaussian_diagonal, gaussian_full, gaussian_tied
+from suffice.families.categorical import Categorical
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.families.gaussian_full import GaussianFull
+from suffice.families.gaussian_tied import GaussianTied
+from suffice.families.multinomial import Multinomial
+from suffice.families.poisson import rates
 from suffice.learners.driver import Problem
-from suffice.models import gaussian_diagonal, gaussian_full, gaussian_tied
-from suffice.models.categorical import Categorical
-from suffice.models.gaussian_diagonal import GaussianDiagonal
-from suffice.models.gaussian_full import GaussianFull
-from suffice.models.gaussian_tied import GaussianTied
-from suffice.models.multinomial import Multinomial
-from suffice.models.poisson import rates
 
 
 class Parameters:

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from suffice import priors
+from suffice.choosing import priors
+from suffice.families.base import Model
+from suffice.families.categorical import Bernoulli, Categorical
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.families.gaussian_full import GaussianFull
+from suffice.families.gaussian_tied import GaussianTied
+from suffice.families.multinomial import Multinomial
+from suffice.families.poisson import Poisson
 from suffice.learners.driver import Problem
 from suffice.losses import Loss
-from suffice.models.base import Model
-from suffice.models.categorical import Bernoulli, Categorical
-from suffice.models.gaussian_diagonal import GaussianDiagonal
-from suffice.models.gaussian_full import GaussianFull
-from suffice.models.gaussian_tied import GaussianTied
-from suffice.models.multinomial import Multinomial
-from suffice.models.poisson import Poisson
 
 N_OUTCOMES, N_ROWS, LENGTH = 3, 60, 8
 NATURAL_TO_MOMENT = {

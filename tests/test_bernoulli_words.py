@@ -10,16 +10,17 @@ from estimators import assert_finite
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from suffice import BernoulliNB, priors
-from suffice.kernels import words_bernoulli as kernels
+from suffice import BernoulliNB
+from suffice.choosing import priors
+from suffice.families import categorical
+from suffice.families.base import Model
+from suffice.families.categorical import Bernoulli
+from suffice.families.words import word_rows
+from suffice.kernels.words import bernoulli as kernels
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.stochastic import Stochastic
 from suffice.losses import Loss
-from suffice.models import categorical
-from suffice.models.base import Model
-from suffice.models.categorical import Bernoulli
-from suffice.models.words import word_rows
 
 PRIORS = ("weak", "own", "flat")
 

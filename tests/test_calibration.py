@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from suffice.calibration import best_rivalry, best_temperature, log_probabilities, shares
-from suffice.kernels.measure import tempered_loss
+from suffice.choosing.calibration import best_rivalry, best_temperature, log_probabilities, shares
+from suffice.kernels.loops.measure import tempered_loss
 
 
 def scores_of(n=400, n_classes=6, seed=0):

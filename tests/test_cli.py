@@ -20,8 +20,8 @@ import suffice.experiments as experiments
 from suffice.cli import main, training
 from suffice.evaluation.classification import Scores
 from suffice.experiments import Experiment, Report, Row
-from suffice.storage import load, save
-from suffice.trained import Trained
+from suffice.files.trained import Trained
+from suffice.saving import load, save
 
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 
@@ -358,7 +358,7 @@ def test_the_app_runs_under_typers_own_runner(folder):
 
 def test_rows_of_mixed_columns_become_a_frame_with_the_categories_of_training(tmp_path):
     from suffice.files import read
-    from suffice.trained import prepared, stacked
+    from suffice.files.trained import prepared, stacked
 
     path = tmp_path / "a.csv"
     path.write_text("age,job,y\n39,clerk,no\n,driver,yes\n50,,no\n")

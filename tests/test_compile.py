@@ -13,8 +13,10 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 import suffice.kernels
-from suffice.kernels import gaussian_diagonal, incremental, mixture, topics_incremental
 from suffice.kernels.compile import REORDER
+from suffice.kernels.families import gaussian_diagonal
+from suffice.kernels.loops import incremental
+from suffice.kernels.structures import mixture, topics_incremental
 
 NEAR, FAR = (0, 16, 48, 64), (4096,)  # bytes from one array to the next
 K, Z, N_WORDS = 8, 2, 30

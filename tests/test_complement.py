@@ -9,15 +9,16 @@ from estimators import assert_finite
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from suffice import ComplementNB, MultinomialNB, priors
-from suffice.kernels import words_complement as kernels
+from suffice import ComplementNB, MultinomialNB
+from suffice.choosing import priors
+from suffice.families import complement
+from suffice.families.base import Model
+from suffice.families.complement import Complement
+from suffice.kernels.words import complement as kernels
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.stochastic import Stochastic
 from suffice.losses import Loss
-from suffice.models import complement
-from suffice.models.base import Model
-from suffice.models.complement import Complement
 
 
 @pytest.fixture(autouse=True)

@@ -23,8 +23,8 @@ from suffice import (
     MultinomialNB,
     PoissonNB,
 )
-from suffice.calibration import log_probabilities
-from suffice.engines import SHARD
+from suffice.choosing.calibration import log_probabilities
+from suffice.engines.threads import SHARD
 
 NAMES = tuple(ESTIMATORS)
 DENSITIES = tuple(name for name in NAMES if name != "ComplementNB")  # probability models of the rows

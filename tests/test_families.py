@@ -12,13 +12,13 @@ from registry import assert_records_close
 from scipy import integrate, sparse, stats
 from scipy.special import logsumexp
 
-from suffice.models import gaussian_diagonal, gaussian_full, gaussian_tied, poisson
-from suffice.models.categorical import Categorical
-from suffice.models.gaussian_diagonal import GaussianDiagonal
-from suffice.models.gaussian_full import GaussianFull
-from suffice.models.gaussian_tied import GaussianTied
-from suffice.models.multinomial import Multinomial
-from suffice.models.poisson import Poisson
+from suffice.families import gaussian_diagonal, gaussian_full, gaussian_tied, poisson
+from suffice.families.categorical import Categorical
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.families.gaussian_full import GaussianFull
+from suffice.families.gaussian_tied import GaussianTied
+from suffice.families.multinomial import Multinomial
+from suffice.families.poisson import Poisson
 
 
 def test_moments_to_natural_and_back(case):

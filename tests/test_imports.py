@@ -16,25 +16,16 @@ import suffice
 HOME = Path(suffice.__file__).parent
 # from the bottom up; a module may import from its own floor only within its own folder
 FLOORS = [
-    {"kernels", "atomic"},
-    {"checkpoints", "engines"},
-    {"models", "losses", "step_sizes"},
+    {"kernels"},
+    {"engines", "losses"},
+    {"families"},
+    {"structures"},
+    {"saving"},
+    {"files"},
     {"learners"},
-    {"evaluation", "datasets"},
-    {"priors"},
-    {"calibration"},
-    {"selection"},
-    {"guards"},
-    {"labels", "unlabelled"},
-    {"prediction", "training"},
-    {"streaming"},
-    {"classifier"},
-    {"naive_bayes", "topic", "sbn", "hmm"},
-    {"discriminant", "text", "mixed"},  # discriminant takes the shared sections of the docstrings from naive_bayes
-    {"mixture"},  # reads rows as the naive Bayes classifiers do
-    {"bounds"},
-    {"storage", "files", "figures"},
-    {"trained"},
+    {"choosing", "reading", "evaluation", "datasets"},
+    {"estimators", "figures"},
+    {"naive_bayes", "discriminant", "mixture", "topic", "sbn", "text", "hmm", "regression", "bounds"},
     {"experiments"},
     {"cli"},
 ]

@@ -17,10 +17,10 @@ import twins
 from scipy import sparse
 
 import suffice
+from suffice.families.base import loops
 from suffice.kernels.rows import ROWS
 from suffice.learners.driver import run
 from suffice.learners.incremental import Incremental
-from suffice.models.base import loops
 
 
 def kernels_of(case):

@@ -12,20 +12,20 @@ import registry
 from scipy import sparse
 from sklearn.datasets import load_digits
 
-from suffice import priors
+from suffice.choosing import priors
+from suffice.families.categorical import Bernoulli, Categorical
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.families.gaussian_full import GaussianFull
+from suffice.families.gaussian_tied import GaussianTied
+from suffice.families.multinomial import Multinomial
+from suffice.families.poisson import Poisson
 from suffice.learners.batch import Batch
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.paper import Paper
+from suffice.learners.step_sizes import Constant, InverseTime, Power
 from suffice.learners.stochastic import Stochastic
 from suffice.losses import Loss
-from suffice.models.categorical import Bernoulli, Categorical
-from suffice.models.gaussian_diagonal import GaussianDiagonal
-from suffice.models.gaussian_full import GaussianFull
-from suffice.models.gaussian_tied import GaussianTied
-from suffice.models.multinomial import Multinomial
-from suffice.models.poisson import Poisson
-from suffice.step_sizes import Constant, InverseTime, Power
 
 LEARNERS = {"incremental": Incremental(), "stochastic": Stochastic(), "batch": Batch()}
 

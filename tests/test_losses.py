@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from suffice.learners.step_sizes import Constant, InverseTime, Power, step_size_of
 from suffice.losses import LOSSES, Loss, best_rivals
-from suffice.step_sizes import Constant, InverseTime, Power, step_size_of
 
 SCORES = arrays(float, (6, 4), elements=st.floats(-30, 30))
 LABELS = arrays(np.int64, 6, elements=st.integers(-1, 3))

@@ -9,13 +9,13 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from suffice import BernoulliNB, CategoricalNB, GaussianDiscriminant, GaussianNB, MultinomialNB, PoissonNB
+from suffice.families.categorical import Bernoulli, Categorical
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.families.gaussian_full import GaussianFull
+from suffice.families.gaussian_tied import GaussianTied
+from suffice.families.mixed import Mixed
+from suffice.families.poisson import Poisson
 from suffice.losses import Loss
-from suffice.models.categorical import Bernoulli, Categorical
-from suffice.models.gaussian_diagonal import GaussianDiagonal
-from suffice.models.gaussian_full import GaussianFull
-from suffice.models.gaussian_tied import GaussianTied
-from suffice.models.mixed import Mixed
-from suffice.models.poisson import Poisson
 
 GRID = np.linspace(-14.0, 14.0, 561)  # the trapezoid rule is exact to rounding for a Gaussian that dies out inside
 COUNTS = np.arange(60.0)

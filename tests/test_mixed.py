@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from suffice import CategoricalNB, GaussianNB, MixedNB, PoissonNB
-from suffice.models.mixed import Mixed
-from suffice.storage import load, save
+from suffice.families.mixed import Mixed
+from suffice.saving import load, save
 
 pd = pytest.importorskip("pandas")
 

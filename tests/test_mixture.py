@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import load, save
+from suffice.estimators.mixture.starts import start_shares
 from suffice.losses import LOSSES, Loss
 from suffice.mixture import (
     BernoulliMixture,
@@ -24,7 +25,6 @@ from suffice.mixture import (
     MultinomialMixture,
     PoissonMixture,
 )
-from suffice.mixture.starts import start_shares
 
 # -- scikit-learn ------------------------------------------------------------------------------------------------------
 

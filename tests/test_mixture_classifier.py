@@ -20,12 +20,12 @@ from sklearn.utils.estimator_checks import check_class_weight_classifiers, param
 from suffice import load, save
 from suffice.bounds import Bound
 from suffice.experiments import EXPERIMENTS, Options
+from suffice.families.coordinates import coordinates_of
+from suffice.families.forms import form_of
 from suffice.learners.expectation import Rows
 from suffice.learners.quasi_newton import GroupProblem
 from suffice.losses import Loss
 from suffice.mixture import GaussianMixture, MixtureClassifier
-from suffice.models.coordinates import coordinates_of
-from suffice.models.forms import form_of
 from suffice.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, PoissonNB
 
 FAMILIES = ("gaussian", "bernoulli", "categorical", "multinomial", "poisson", "mixed")

@@ -12,13 +12,13 @@ from scipy import stats
 from scipy.special import logsumexp
 from sklearn.base import clone
 
+from suffice.families.coordinates import coordinates_of
+from suffice.families.forms import form_of
+from suffice.families.posteriors import posterior_family
 from suffice.learners.accelerated import AcceleratedEM
 from suffice.learners.em import BatchEM
 from suffice.learners.expectation import Rows
 from suffice.learners.variational import VariationalEM, VariationalProblem
-from suffice.models.coordinates import coordinates_of
-from suffice.models.forms import form_of
-from suffice.models.posteriors import posterior_family
 
 # -- the E-step by enumeration -----------------------------------------------------------------------------------------
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice import ComplementNB, MultinomialNB, datasets, priors
-from suffice.models.complement import Complement
-from suffice.models.multinomial import Multinomial
-from suffice.priors import Axis, Setting
+from suffice import ComplementNB, MultinomialNB, datasets
+from suffice.choosing import priors
+from suffice.choosing.priors import Axis, Setting
+from suffice.families.complement import Complement
+from suffice.families.multinomial import Multinomial
 
 COMMON = Axis("common", ((-0.2, -0.4), (0.2, 0.4)), evidence=1.0)
 

@@ -7,10 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from suffice import checkpoints
-from suffice.learners.monte_carlo import VisibleRows
-from suffice.learners.sbn_run import Settings, Trainer
-from suffice.sbn import SigmoidBeliefNetwork, load_network
+from suffice.estimators.belief_network import SigmoidBeliefNetwork, load_network
+from suffice.learners.network.monte_carlo import VisibleRows
+from suffice.learners.network.run import Settings, Trainer
+from suffice.saving import checkpoints
 
 X = (np.random.default_rng(0).random((600, 30)) < np.random.default_rng(1).random(30)).astype(np.uint8)
 

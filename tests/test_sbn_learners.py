@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from suffice.kernels.sbn import add_pairs
-from suffice.kernels.sbn_extra import draw_omega, mean_field_sweep
-from suffice.learners.monte_carlo import Chunk, Tables, VisibleRows
-from suffice.learners.recognition import sampled_statistics
-from suffice.learners.sbn_expectation import layer_statistics
-from suffice.learners.sbn_m_step import LayerStatistics, Limits, PolyaGamma
-from suffice.models import sbn as model
-from suffice.models.sbn_enumeration import exact_log_likelihood, exact_posterior, hidden_states
+from suffice.kernels.structures.network import add_pairs
+from suffice.kernels.structures.network_extra import draw_omega, mean_field_sweep
+from suffice.learners.network.expectation import layer_statistics
+from suffice.learners.network.m_step import LayerStatistics, Limits, PolyaGamma
+from suffice.learners.network.monte_carlo import Chunk, Tables, VisibleRows
+from suffice.learners.network.recognition import sampled_statistics
+from suffice.structures import network as model
+from suffice.structures.network_enumeration import exact_log_likelihood, exact_posterior, hidden_states
 
 
 def example(data="binary", n_rows=300, gaps=0.1, hidden=(7,)):
@@ -97,7 +97,7 @@ def test_polya_gamma_draws_have_the_right_mean_and_variance():
 
 
 def test_mean_field_sweep_equals_its_formula_and_raises_the_bound():
-    from suffice.learners.sbn_mean_field import MeanFieldRows
+    from suffice.learners.network.mean_field import MeanFieldRows
 
     network, _, X = example(n_rows=20, gaps=0.0)
     eta = [np.full((20, 7), 0.3, np.float32)]

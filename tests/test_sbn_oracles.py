@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 
-from suffice.kernels import sbn as kernels
-from suffice.learners.monte_carlo import Chunk, Tables, VisibleRows, initial_chains, sweep_seed
-from suffice.learners.sbn_annealing import annealed_log_weights
-from suffice.models import sbn as model
-from suffice.models.sbn_enumeration import exact_em_step, exact_log_likelihood, exact_posterior, hidden_states
+from suffice.kernels.structures import network as kernels
+from suffice.learners.network.annealing import annealed_log_weights
+from suffice.learners.network.monte_carlo import Chunk, Tables, VisibleRows, initial_chains, sweep_seed
+from suffice.structures import network as model
+from suffice.structures.network_enumeration import exact_em_step, exact_log_likelihood, exact_posterior, hidden_states
 
 CASES = [
     ((8,), "binary"),

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice import priors
+from suffice.choosing import priors
+from suffice.families import complement, multinomial
+from suffice.families.complement import Complement
+from suffice.families.multinomial import Multinomial
+from suffice.families.words import ScaledRows, column_sizes, row_sizes, weighted_sums
 from suffice.learners.batch import Batch
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.paper import Paper
 from suffice.learners.stochastic import Stochastic
 from suffice.losses import Loss
-from suffice.models import complement, multinomial
-from suffice.models.complement import Complement
-from suffice.models.multinomial import Multinomial
-from suffice.models.words import ScaledRows, column_sizes, row_sizes, weighted_sums
 
 
 def two_ways(n_classes: int = 3, roots: int = 0) -> tuple[ScaledRows, sparse.csr_matrix, np.ndarray]:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import BaseEstimator
 
-from suffice.storage import ArchiveError, archive, header, load, save, tree
+from suffice.saving import ArchiveError, archive, header, load, save, tree
 
 PACKAGE = __name__.split(".")[0]
 FUZZ = int(os.environ.get("SUFFICE_FUZZ", "1"))  # `make fuzz` raises it

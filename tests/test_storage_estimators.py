@@ -12,8 +12,8 @@ import suffice
 from suffice.discriminant import GaussianDiscriminant
 from suffice.files import read
 from suffice.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
-from suffice.storage import ArchiveError, header, load, save
-from suffice.storage.tree import class_named
+from suffice.saving import ArchiveError, header, load, save
+from suffice.saving.tree import class_named
 
 SAVED = Path(__file__).parent / "saved"
 ESTIMATORS = [GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB, PoissonNB, GaussianDiscriminant]

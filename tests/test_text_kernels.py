@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice import MultinomialNB, priors
-from suffice.kernels import lanes, words, words_binary, words_few
+from suffice import MultinomialNB
+from suffice.choosing import priors
+from suffice.families import multinomial
+from suffice.families.base import Model
+from suffice.families.multinomial import Moments, Multinomial
 from suffice.kernels.compile import compiled
-from suffice.kernels.fast_log import fast_log
-from suffice.kernels.paper import words_pass
-from suffice.kernels.words_stochastic import stochastic_pass
+from suffice.kernels.loops.paper import words_pass
+from suffice.kernels.machine import lanes
+from suffice.kernels.machine.fast_log import fast_log
+from suffice.kernels.words import binary as words_binary
+from suffice.kernels.words import few as words_few
+from suffice.kernels.words import passes as words
+from suffice.kernels.words.stochastic import stochastic_pass
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.losses import Loss
-from suffice.models import multinomial
-from suffice.models.base import Model
-from suffice.models.multinomial import Moments, Multinomial
 
 
 @pytest.fixture(autouse=True)

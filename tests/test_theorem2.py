@@ -13,7 +13,7 @@ import pytest
 import registry
 from charts import Chart, jacobian
 
-from suffice.models.multinomial import Multinomial
+from suffice.families.multinomial import Multinomial
 
 LOSSES = ("nll", "ncll", "hinge")
 STEP = 1e-4  # of the entry; differences are of sixth order

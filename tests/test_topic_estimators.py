@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import load, save
-from suffice.engines import in_company
-from suffice.kernels import atomic
+from suffice.engines.threads import in_company
+from suffice.kernels.machine import atomic
 from suffice.topic import LatentDirichletAllocation, LDAClassifier
 
 LOSSES = ("nll", "ncll", "hinge")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice.kernels import topics_incremental as kernel
+from suffice.families.multinomial import Moments
+from suffice.kernels.structures import topics_incremental as kernel
 from suffice.learners.driver import Problem, run
-from suffice.learners.topics import EM, IncrementalTopics, longest_first, parts_of
+from suffice.learners.topics.passes import EM, IncrementalTopics, longest_first, parts_of
 from suffice.losses import Loss
-from suffice.models import topics_enumeration as exact
-from suffice.models.multinomial import Moments
-from suffice.models.topics import Topics
+from suffice.structures import topics_enumeration as exact
+from suffice.structures.topics import Topics
 
 INFERENCES = ("map", "variational")
 W, Z, K = 7, 2, 3
@@ -149,7 +149,7 @@ def test_incremental_training_reaches_a_stationary_point(loss, inference):
 
 
 def test_one_topic_is_the_multinomial_model():
-    from suffice.models.multinomial import Multinomial
+    from suffice.families.multinomial import Multinomial
 
     generator = np.random.default_rng(3)
     X = sparse.csr_matrix(generator.poisson(1.0, (10, W)).astype(float))

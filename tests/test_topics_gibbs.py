@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice.kernels import topics_gibbs as kernel
-from suffice.learners.allocation import Tokens
+from suffice.families.multinomial import Moments
+from suffice.kernels.structures import topics_gibbs as kernel
 from suffice.learners.driver import Problem
-from suffice.learners.topics_gibbs import POINTS, OnlineGibbs
+from suffice.learners.topics.allocation import Tokens
+from suffice.learners.topics.gibbs import POINTS, OnlineGibbs
 from suffice.losses import Loss
-from suffice.models import topics_enumeration as exact
-from suffice.models.multinomial import Moments
-from suffice.models.topics import Topics
+from suffice.structures import topics_enumeration as exact
+from suffice.structures.topics import Topics
 
 CASES = [(2, 0.3, (2, 1, 3, 1)), (3, 0.8, (1, 2, 1, 2)), (2, 1.5, (9, 0, 1, 0))]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from suffice import GaussianNB
-from suffice.step_sizes import InverseTime
+from suffice.learners.step_sizes import InverseTime
 
 SEEDS = range(10)
 N_ROWS = 30_000

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from suffice import BernoulliNB, GaussianDiscriminant, GaussianNB, MultinomialNB, PoissonNB
-from suffice.labels import split_labels
+from suffice.reading.labels import split_labels
 
 
 @pytest.fixture

@@ -36,7 +36,13 @@ def tables() -> dict[str, tuple]:
     topics = rng.dirichlet(np.full(25, 0.2), 6)
     words = np.array([rng.multinomial(30, rng.dirichlet([1, 1]) @ topics[2 * k : 2 * k + 2]) for k in y], float)
     words[:, 0] += 1
-    return {"numbers": (numbers, y), "codes": (codes, y), "flags": (flags, y), "counts": (counts, y), "words": (words, y)}
+    return {
+        "numbers": (numbers, y),
+        "codes": (codes, y),
+        "flags": (flags, y),
+        "counts": (counts, y),
+        "words": (words, y),
+    }
 
 
 def with_holes(X: np.ndarray) -> np.ndarray:
@@ -78,7 +84,11 @@ def cases() -> Iterator[tuple[str, Callable]]:
         if name == "GaussianDiscriminant":
             options = [{"covariance": c} for c in ("tied", "full", "diag")]
         if name == "LDAClassifier":
-            options = [{"max_epochs": 4}, {"max_epochs": 4, "inference": "variational"}, {"max_epochs": 3, "inference": "gibbs"}]
+            options = [
+                {"max_epochs": 4},
+                {"max_epochs": 4, "inference": "variational"},
+                {"max_epochs": 3, "inference": "gibbs"},
+            ]
         for extra in options:
             label = "".join(f"-{v}" for v in extra.values())
             for loss in LOSSES:
@@ -95,15 +105,25 @@ def cases() -> Iterator[tuple[str, Callable]]:
                 options = {"binarize": 1.0} if name == "BernoulliNB" else {}
                 for algorithm in ("auto", "stochastic"):
                     prior = {"prior": 1.0} if algorithm == "stochastic" or K == 11 else {}
-                    m = getattr(suffice, name)(loss=loss, algorithm=algorithm, random_state=0, max_epochs=12, **prior, **options)
+                    m = getattr(suffice, name)(
+                        loss=loss, algorithm=algorithm, random_state=0, max_epochs=12, **prior, **options
+                    )
                     yield f"{name}-many-{K}-{loss}-{algorithm}", lambda m=m, X=tilted, y=y: (m.fit(X, y), X[:40])
     for loss in LOSSES:
         for gaps in (False, True):
             frame, y = mixed_frame(gaps)
-            yield f"MixedNB-{loss}-{gaps}", lambda f=frame, y=y, l=loss: (suffice.MixedNB(loss=l, random_state=0).fit(f, y), f[:40])
+            yield (
+                f"MixedNB-{loss}-{gaps}",
+                lambda f=frame, y=y, l=loss: (suffice.MixedNB(loss=l, random_state=0).fit(f, y), f[:40]),
+            )
     yield from mixture_cases(data)
     yield from network_cases(data)
-    documents = ["the cat sat on the mat", "a dog barked at the cat", "stocks fell sharply", "markets and stocks rose"] * 12
+    documents = [
+        "the cat sat on the mat",
+        "a dog barked at the cat",
+        "stocks fell sharply",
+        "markets and stocks rose",
+    ] * 12
     labels = ["pets", "pets", "money", "money"] * 12
     yield "TextClassifier", lambda: (suffice.TextClassifier(random_state=0).fit(documents, labels), documents[:6])
 
@@ -117,7 +137,10 @@ def classifier_cases(label, make, base, X, y, weights, name) -> Iterator[tuple[s
     if name not in ("MultinomialNB", "ComplementNB", "LDAClassifier"):
         yield f"{label}-missing", lambda: (make(**base).fit(with_holes(X), y), with_holes(X))
     if name not in ("CategoricalNB",):
-        yield f"{label}-sparse", lambda: (make(**base).fit(sp.csr_matrix(np.maximum(X, 0)), y), sp.csr_matrix(np.maximum(X, 0)))
+        yield (
+            f"{label}-sparse",
+            lambda: (make(**base).fit(sp.csr_matrix(np.maximum(X, 0)), y), sp.csr_matrix(np.maximum(X, 0))),
+        )
     if name != "LDAClassifier":
         yield f"{label}-given", lambda: (make(**base, prior=2.0).fit(X, y), X)
         for algorithm in ("stochastic", "batch", "paper") if base["loss"] != "nll" else ():
@@ -135,12 +158,20 @@ def classifier_cases(label, make, base, X, y, weights, name) -> Iterator[tuple[s
         return m, X
 
     yield f"{label}-stream", streamed
-    yield f"{label}-fit-then-stream", lambda: (make(**base).fit(X[: N // 2], y[: N // 2]).partial_fit(X[N // 2 :], y[N // 2 :]), X)
+    yield (
+        f"{label}-fit-then-stream",
+        lambda: (make(**base).fit(X[: N // 2], y[: N // 2]).partial_fit(X[N // 2 :], y[N // 2 :]), X),
+    )
 
 
 def mixture_cases(data) -> Iterator[tuple[str, Callable]]:
     made = [("GaussianMixture", "numbers", {"covariance_type": c}) for c in ("diag", "full", "tied", "spherical")]
-    made += [("BernoulliMixture", "flags", {}), ("CategoricalMixture", "codes", {}), ("MultinomialMixture", "words", {}), ("PoissonMixture", "counts", {})]
+    made += [
+        ("BernoulliMixture", "flags", {}),
+        ("CategoricalMixture", "codes", {}),
+        ("MultinomialMixture", "words", {}),
+        ("PoissonMixture", "counts", {}),
+    ]
     for name, kind, options in made:
         make, (X, _) = getattr(suffice, name), data[kind]
         label = name + "".join(f"-{v}" for v in options.values())
@@ -154,9 +185,17 @@ def mixture_cases(data) -> Iterator[tuple[str, Callable]]:
         yield f"{label}-stream", lambda m=m, X=X: (m.partial_fit(X[:90]).partial_fit(X[90:]), X)
     frame, _ = mixed_frame(True)
     for algorithm in ("em", "accelerated", "online", "variational"):
-        yield f"MixedMixture-{algorithm}", lambda a=algorithm: (suffice.MixedMixture(2, algorithm=a, random_state=0, max_iter=20).fit(frame), frame)
+        yield (
+            f"MixedMixture-{algorithm}",
+            lambda a=algorithm: (suffice.MixedMixture(2, algorithm=a, random_state=0, max_iter=20).fit(frame), frame),
+        )
     families = [("gaussian", "numbers", c) for c in ("diag", "full", "tied", "spherical")]
-    families += [("bernoulli", "flags", "diag"), ("categorical", "codes", "diag"), ("multinomial", "words", "diag"), ("poisson", "counts", "diag")]
+    families += [
+        ("bernoulli", "flags", "diag"),
+        ("categorical", "codes", "diag"),
+        ("multinomial", "words", "diag"),
+        ("poisson", "counts", "diag"),
+    ]
     for family, kind, covariance in families:
         X, y = data[kind]
         for loss in LOSSES:
@@ -169,9 +208,15 @@ def mixture_cases(data) -> Iterator[tuple[str, Callable]]:
             yield f"{label}-stream", lambda b=base, X=X, y=y: (
                 make(2, **b).partial_fit(X[:90], y[:90], classes=[0, 1, 2]).partial_fit(X[90:], y[90:]), X)  # fmt: skip
             if family != "multinomial":
-                yield f"{label}-missing", lambda b=base, X=X, y=y: (make(2, **b, prior=1.0).fit(with_holes(X), y), with_holes(X))
+                yield (
+                    f"{label}-missing",
+                    lambda b=base, X=X, y=y: (make(2, **b, prior=1.0).fit(with_holes(X), y), with_holes(X)),
+                )
     frame, y = mixed_frame(True)
-    yield "MixtureClassifier-mixed", lambda: (suffice.MixtureClassifier(2, family="mixed", random_state=0, max_epochs=20).fit(frame, y), frame)
+    yield (
+        "MixtureClassifier-mixed",
+        lambda: (suffice.MixtureClassifier(2, family="mixed", random_state=0, max_epochs=20).fit(frame, y), frame),
+    )
 
 
 def network_cases(data) -> Iterator[tuple[str, Callable]]:
@@ -186,7 +231,7 @@ def network_cases(data) -> Iterator[tuple[str, Callable]]:
     words = sp.csr_matrix(data["words"][0])
     for options in ({"algorithm": "online"}, {"algorithm": "batch"}, {"inference": "gibbs"}):
         m = suffice.LatentDirichletAllocation(3, random_state=0, max_iter=4, **options)
-        yield f"LatentDirichletAllocation-{"-".join(options.values())}", lambda m=m: (m.fit(words), words)
+        yield f"LatentDirichletAllocation-{'-'.join(options.values())}", lambda m=m: (m.fit(words), words)
 
 
 def arrays_of(value) -> list[np.ndarray]:
@@ -280,7 +325,9 @@ def main() -> int:
             print(f"  {name}: {gap:.1e}")
     for name, gap in wrong:
         print(f"DIFFERS {name}: {gap:.3g}")
-    print(f"{len(known)} cases: {n_equal} equal in every bit, {len(known) - n_equal - len(wrong)} within {options.tol:g}, {len(wrong)} not")
+    print(
+        f"{len(known)} cases: {n_equal} equal in every bit, {len(known) - n_equal - len(wrong)} within {options.tol:g}, {len(wrong)} not"
+    )
     return bool(wrong)
 
 

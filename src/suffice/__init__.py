@@ -13,7 +13,7 @@ _HOMES = {
     "CategoricalNB": "naive_bayes",
     "ComplementNB": "naive_bayes",
     "GaussianNB": "naive_bayes",
-    "MixedNB": "mixed",
+    "MixedNB": "naive_bayes",
     "MultinomialNB": "naive_bayes",
     "PoissonNB": "naive_bayes",
     "GaussianDiscriminant": "discriminant",
@@ -27,8 +27,8 @@ _HOMES = {
     "MixtureClassifier": "mixture",
     "MultinomialMixture": "mixture",
     "PoissonMixture": "mixture",
-    "save": "storage",
-    "load": "storage",
+    "save": "saving",
+    "load": "saving",
     "TextClassifier": "text",
 }
 

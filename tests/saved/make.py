@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import suffice
-from suffice import storage
+from suffice import saving as storage
 
 ROWS = np.array(
     [[1.0, 0, 3, 2], [2, 1, 0, 1], [0, 2, 1, 0], [3, 0, 2, 2], [1, 1, 1, 1], [0, 3, 0, 0], [2, 0, 1, 3], [1, 2, 0, 1]]

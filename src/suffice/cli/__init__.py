@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = bool(os.environ.get("SUFFICE_DEBUG")) or "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
-        from suffice.cli.app import run
+        from .app import run
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("typer", "click", "rich"):
             raise
@@ -50,9 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _code_of(error: Exception) -> int:
-    from suffice.cli.notices import UsageError
-    from suffice.files.table import DataError
-    from suffice.storage.tree import ArchiveError
+    from ..files.table import DataError
+    from ..saving.tree import ArchiveError
+    from .notices import UsageError
 
     codes = [(UsageError, USAGE), (DataError, BAD_DATA), (ArchiveError, BAD_MODEL)]
     return next((code for kind, code in codes if isinstance(error, kind)), FAILURE)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from suffice.cli.options import AsJson, Data, Delimiter, Format, Header, Model, Names, Output, Target
+from .options import AsJson, Data, Delimiter, Format, Header, Model, Names, Output, Target
 
 HELP = """Generative models from files: train, predict, evaluate, inspect.
 
@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from suffice import __version__
+        from .. import __version__
 
         print(f"suffice {__version__}")
         raise typer.Exit
@@ -56,15 +56,15 @@ def common(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     if not debug:
-        from suffice.cli.notices import short_warnings
+        from .notices import short_warnings
 
         short_warnings()
 
 
 def _reader(path: str, format: str | None, **options: Any) -> Any:
-    from suffice.cli.errors import data_errors
-    from suffice.cli.notices import UsageError
-    from suffice.files import FORMATS, read
+    from ..files import FORMATS, read
+    from .errors import data_errors
+    from .notices import UsageError
 
     if format is not None and format not in FORMATS:
         raise UsageError(f"--format {format!r} is not one of {', '.join(FORMATS)}")
@@ -106,8 +106,8 @@ def train(
     delimiter: Delimiter = None,
 ) -> None:
     """Train a classifier: suffice train adult.csv --target income -o adult.sfc"""
-    from suffice.cli import training
-    from suffice.cli.notices import UsageError
+    from . import training
+    from .notices import UsageError
 
     if model not in training.CHOICES:
         raise UsageError(f"--model {model!r} is not one of {', '.join(training.CHOICES)}")
@@ -141,8 +141,8 @@ def predict(
     delimiter: Delimiter = None,
 ) -> None:
     """The class of every row, as CSV or lines of JSON."""
-    from suffice.cli import prediction
-    from suffice.cli.errors import model_from
+    from . import prediction
+    from .errors import model_from
 
     trained, _ = model_from(model)
     options = prediction.reading_options(trained, with_target=False)
@@ -163,8 +163,8 @@ def evaluate(
     """Accuracy, log-loss, calibration error (15 bins), the three losses per row, and the confusion matrix."""
     import json
 
-    from suffice.cli import prediction
-    from suffice.cli.errors import model_from
+    from . import prediction
+    from .errors import model_from
 
     trained, _ = model_from(model)
     options = prediction.reading_options(trained, with_target=True)
@@ -184,8 +184,8 @@ def inspect(
     """What a model learned: the header, class means or top words."""
     import json
 
-    from suffice.cli import inspection
-    from suffice.cli.errors import model_from
+    from . import inspection
+    from .errors import model_from
 
     trained, head = model_from(model)
     about, found = inspection.summary(trained, head), inspection.learned(trained, top)
@@ -207,7 +207,7 @@ def convert(
     delimiter: Delimiter = None,
 ) -> None:
     """Between CSV, TSV, Parquet, svmlight and text, in chunks."""
-    from suffice.cli import conversion
+    from . import conversion
 
     to = conversion.format_named(output, to)
     kinds = _kinds(numeric, categorical)
@@ -227,9 +227,9 @@ def reproduce(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where pictures go.")] = Path("out"),
 ) -> None:
     """Rerun a table or figure of a paper: its numbers beside ours."""
-    from suffice.cli import reproduction
-    from suffice.cli.notices import UsageError, say
-    from suffice.experiments import Options
+    from ..experiments import Options
+    from . import reproduction
+    from .notices import UsageError, say
 
     if list_:
         return _print(reproduction.listed())
@@ -245,9 +245,9 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the picture goes.")] = Path("out"),
 ) -> None:
     """Our three losses against scikit-learn on data that ships with it."""
-    from suffice.cli import reproduction
-    from suffice.experiments import Options, Report
-    from suffice.experiments.demo import run as run_demo
+    from ..experiments import Options, Report
+    from ..experiments.demo import run as run_demo
+    from . import reproduction
 
     sys.stdout.flush()
     out.mkdir(parents=True, exist_ok=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from suffice.cli.errors import data_errors
-from suffice.cli.notices import UsageError, say
-from suffice.cli.progress import progress
-from suffice.files import Reader, Table
-from suffice.files.reader import SUFFIXES
-from suffice.files.streams import COMPRESSED_SUFFIXES, suffix_of
-from suffice.files.write import write
+from ..files import Reader, Table
+from ..files.reader import SUFFIXES
+from ..files.streams import COMPRESSED_SUFFIXES, suffix_of
+from ..files.write import write
+from .errors import data_errors
+from .notices import UsageError, say
+from .progress import progress
 
 
 def format_named(output: str, to: str | None) -> str:

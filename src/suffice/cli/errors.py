@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from suffice.cli.notices import UsageError
-from suffice.files.table import DataError
-from suffice.storage.tree import ArchiveError
+from ..files.table import DataError
+from ..saving.tree import ArchiveError
+from .notices import UsageError
 
 
 @contextmanager
@@ -33,8 +33,8 @@ def data_errors(name: str) -> Iterator[None]:
 
 def model_from(path: str) -> tuple[Any, dict[str, Any]]:
     """A model file ("-": standard input) as `Trained`, and its header."""
-    from suffice.storage import header, load
-    from suffice.trained import Trained
+    from ..files.trained import Trained
+    from ..saving import header, load
 
     try:
         content = io.BytesIO(sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes())

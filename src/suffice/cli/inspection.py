@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.cli.tables import aligned
-from suffice.storage.tree import name_of
-from suffice.trained import Trained
+from ..files.trained import Trained
+from ..saving.tree import name_of
+from .tables import aligned
 
 MEANS = ("theta_", "means_", "rates_", "rate_")  # scikit-learn's names and ours for class means
 

@@ -12,11 +12,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from suffice.cli.errors import data_errors
-from suffice.cli.progress import progress
-from suffice.evaluation.classification import Scores
-from suffice.files import DataError, Reader, Table
-from suffice.trained import Trained
+from ..evaluation.classification import Scores
+from ..files import DataError, Reader, Table
+from ..files.trained import Trained
+from .errors import data_errors
+from .progress import progress
 
 
 def reading_options(trained: Trained, with_target: bool) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _output(path: str) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    from suffice.atomic import replacing
+    from ..saving.atomic import replacing
 
     with replacing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
@@ -100,7 +100,7 @@ def _position(label: str, positions: dict[str, int], table: Table) -> int:
 
 def evaluation_lines(result: dict[str, Any]) -> Iterator[str]:
     """The result of `evaluate` for a person."""
-    from suffice.cli.tables import aligned
+    from .tables import aligned
 
     classes = result["classes"]
     names = ["rows", "accuracy", "log_loss", "calibration_error", "nll", "ncll", "hinge"]

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from suffice.cli.notices import UsageError
-from suffice.cli.tables import aligned
-from suffice.experiments import EXPERIMENTS, Options, Report
+from ..experiments import EXPERIMENTS, Options, Report
+from .notices import UsageError
+from .tables import aligned
 
 
 def listed() -> Iterator[str]:

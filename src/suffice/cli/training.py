@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from suffice.cli.errors import data_errors
-from suffice.cli.notices import UsageError, say
-from suffice.cli.progress import progress
-from suffice.files import DataError, Reader, Table
-from suffice.files.table import CATEGORICAL, NUMERIC
-from suffice.storage import save
-from suffice.trained import Trained, prepared, stacked
+from ..files import DataError, Reader, Table
+from ..files.table import CATEGORICAL, NUMERIC
+from ..files.trained import Trained, prepared, stacked
+from ..saving import save
+from .errors import data_errors
+from .notices import UsageError, say
+from .progress import progress
 
 MODELS = {
     "gaussian-nb": ("suffice.naive_bayes:GaussianNB", {NUMERIC}),
@@ -28,7 +28,7 @@ MODELS = {
     "bernoulli-nb": ("suffice.naive_bayes:BernoulliNB", {NUMERIC}),
     "poisson-nb": ("suffice.naive_bayes:PoissonNB", {NUMERIC}),
     "categorical-nb": ("suffice.naive_bayes:CategoricalNB", {CATEGORICAL}),
-    "mixed-nb": ("suffice.mixed:MixedNB", {NUMERIC, CATEGORICAL}),
+    "mixed-nb": ("suffice.estimators.naive_bayes.mixed:MixedNB", {NUMERIC, CATEGORICAL}),
     "lda": ("suffice.topic:LDAClassifier", {NUMERIC}),
     "discriminant": ("suffice.discriminant:GaussianDiscriminant", {NUMERIC}),
     "mixture": ("suffice.mixture:MixtureClassifier", {NUMERIC, CATEGORICAL}),

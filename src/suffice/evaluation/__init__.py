@@ -1,13 +1,8 @@
 """Held-out fit, always with the name of the estimator, its samples and a standard error."""
 
-from suffice.evaluation.belief_network import (
-    annealed_importance_sampling,
-    exact,
-    importance_weighted_bound,
-    variational_bound,
-)
-from suffice.evaluation.perplexity import Perplexity, completion_perplexity
-from suffice.evaluation.results import Estimate
+from .belief_network import annealed_importance_sampling, exact, importance_weighted_bound, variational_bound
+from .perplexity import Perplexity, completion_perplexity
+from .results import Estimate
 
 __all__ = [
     "Estimate",

@@ -1,6 +1,6 @@
 """Held-out log-likelihood of sigmoid belief networks: exact, by annealing, and by bounds.
 
-Every function takes a fitted `SigmoidBeliefNetwork` or a `suffice.models.sbn.Network`, and rows that may have
+Every function takes a fitted `SigmoidBeliefNetwork` or a `suffice.structures.network.Network`, and rows that may have
 missing cells.
 """
 
@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import expit, logsumexp
 from threadpoolctl import threadpool_limits
 
-from suffice.evaluation.results import Estimate
-from suffice.learners.monte_carlo import Chunk, Tables, VisibleRows, ancestral, content_ids, in_chunks
-from suffice.learners.recognition import local_signals, propose
-from suffice.learners.sbn_annealing import annealed_log_weights, log_coefficients
-from suffice.learners.sbn_mean_field import MeanFieldRows
-from suffice.models.sbn import Network, mean_visible
-from suffice.models.sbn_enumeration import exact_log_likelihood
+from ..learners.network.annealing import annealed_log_weights, log_coefficients
+from ..learners.network.mean_field import MeanFieldRows
+from ..learners.network.monte_carlo import Chunk, Tables, VisibleRows, ancestral, content_ids, in_chunks
+from ..learners.network.recognition import local_signals, propose
+from ..structures.network import Network, mean_visible
+from ..structures.network_enumeration import exact_log_likelihood
+from .results import Estimate
 
 
 def network_of(model) -> Network:

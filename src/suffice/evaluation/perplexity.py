@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.evaluation.belief_network import network_of, posterior_means, rows_of
-from suffice.evaluation.results import Estimate
+from .belief_network import network_of, posterior_means, rows_of
+from .results import Estimate
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from .. import figures
-from ..discriminant import GaussianDiscriminant
+from ..estimators.discriminant import GaussianDiscriminant
+from ..estimators.naive_bayes import GaussianNB, PoissonNB
 from ..evaluation.calibration import calibration_error
-from ..naive_bayes import GaussianNB, PoissonNB
 from . import Options, Report, Row
 
 SETS = {"digits": load_digits, "breast cancer": load_breast_cancer, "wine": load_wine}

@@ -10,7 +10,7 @@ categorical columns whose codes mean the same in every chunk; svmlight is CSR; t
 
 from __future__ import annotations
 
-from suffice.files.reader import FORMATS, Reader, read
-from suffice.files.table import MISSING, DataError, Table
+from .reader import FORMATS, Reader, read
+from .table import MISSING, DataError, Table
 
 __all__ = ["FORMATS", "MISSING", "DataError", "Reader", "Table", "read"]

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from suffice.files.streams import Source
-from suffice.files.table import CATEGORICAL, NUMERIC, Columns, DataError, Dictionary, Options, Table, labels_of
+from .streams import Source
+from .table import CATEGORICAL, NUMERIC, Columns, DataError, Dictionary, Options, Table, labels_of
 
 
 def tables(source: Source, format: str, options: Options) -> Iterator[Table]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from types import TracebackType
 
-from suffice.files.streams import Source, suffix_of
-from suffice.files.table import MISSING, DataError, Options, Table
+from .streams import Source, suffix_of
+from .table import MISSING, DataError, Options, Table
 
 FORMATS = ("csv", "tsv", "parquet", "svmlight", "text")
 SUFFIXES = {

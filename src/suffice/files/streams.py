@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from suffice.files.table import DataError
+from .table import DataError
 
 COMPRESSIONS: list[tuple[bytes, Any]] = [
     (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),

@@ -9,8 +9,8 @@ from itertools import islice
 import numpy as np
 import scipy.sparse as sp
 
-from suffice.files.streams import Source
-from suffice.files.table import DataError, Options, Table
+from .streams import Source
+from .table import DataError, Options, Table
 
 
 def tables(source: Source, format: str, options: Options) -> Iterator[Table]:

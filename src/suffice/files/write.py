@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
-from suffice.files.table import CATEGORICAL, DataError, Table
+from .table import CATEGORICAL, DataError, Table
 
 
 def write(tables: Iterable[Table], path: str, format: str, target: str = "label") -> int:
@@ -28,7 +28,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    from suffice.atomic import replacing
+    from ..saving.atomic import replacing
 
     with replacing(path) as file:
         yield file

@@ -15,7 +15,7 @@ from pathlib import Path
 import numba
 
 SOURCE_DIGEST = hashlib.sha256(
-    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
 ).hexdigest()[:12]
 
 # What a compiler must be allowed so that a sum runs in vector lanes. `nnan` and `ninf` are not among it: they delete tests for NaN.

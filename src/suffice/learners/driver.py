@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.measure import FIELDS, measure_rows
+from ..families.base import Model
+from ..kernels.loops.measure import FIELDS, measure_rows
 from ..losses import Loss
-from ..models.base import Model
 
 
 @dataclass(frozen=True, eq=False)

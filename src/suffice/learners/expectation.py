@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engines import Engine, shards
-from ..kernels.mixture import group_scores, posteriors, weigh_groups
-from ..kernels.mixture_sums import bind
+from ..engines.threads import Engine, shards
+from ..kernels.structures.mixture import group_scores, posteriors, weigh_groups
+from ..kernels.structures.mixture_sums import bind
 from ..losses import Loss
 
 PART = 8192  # rows a thread takes at a time: one call of compiled code

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines import shards
+from ..engines.threads import shards
 from .driver import Measure, run
 from .em import BatchEM, MixtureProblem
 from .expectation import Rows

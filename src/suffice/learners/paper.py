@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.paper import gaussian_pass, words_pass
-from ..models.rows import dense
-from ..step_sizes import InverseTime, StepSize, is_schedule
+from ..families.rows import dense
+from ..kernels.loops.paper import gaussian_pass, words_pass
 from .driver import Measure, Problem
+from .step_sizes import InverseTime, StepSize, is_schedule
 from .stochastic import batch_step
 
 

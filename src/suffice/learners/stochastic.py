@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.weights import weigh_rows
+from ..kernels.loops.weights import weigh_rows
 from ..losses import Loss
-from ..step_sizes import StepSize, is_schedule
 from .driver import Measure, Problem
+from .step_sizes import StepSize, is_schedule
 
 MIN_RATE = 1e-8
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ... import figures
 from ...datasets import tabular
-from ...mixed import MixedNB
+from ...estimators.naive_bayes.mixed import MixedNB
 from .. import Options, Report, Row
 
 SETS = ("mushroom", "votes", "adult", "hepatitis", "splice")

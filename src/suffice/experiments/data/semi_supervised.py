@@ -17,9 +17,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss
 
 from ... import figures
-from ...discriminant import GaussianDiscriminant
+from ...estimators.discriminant import GaussianDiscriminant
+from ...estimators.naive_bayes import BernoulliNB, MultinomialNB
 from ...files import read
-from ...naive_bayes import BernoulliNB, MultinomialNB
 from .. import Options, Report, Row
 
 LABELS = (5, 10, 50)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import figures
 from ...bounds import Bound
-from ...mixture import GaussianMixture
+from ...estimators.mixture import GaussianMixture
 from .. import Options, Report, Row
 
 CURRENT = 0.5

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import figures
-from ...mixture import CategoricalMixture
+from ...estimators.mixture import CategoricalMixture
 from .. import Options, Report, Row
 
 LETTERS, LENGTH, SHARE = 4, 12, 0.35

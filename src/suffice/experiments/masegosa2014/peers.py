@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 def lda_and_regression(split, seed: int, n_topics: int = 50) -> float:
     """Logistic regression on the proportions of our unsupervised topics."""
-    from ...topic import LatentDirichletAllocation
+    from ...estimators.topic import LatentDirichletAllocation
 
     topics = LatentDirichletAllocation(n_topics, random_state=seed).fit(split.X)
     machine = LogisticRegression(max_iter=1000, C=10.0).fit(topics.transform(split.X), split.y)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import logsumexp
 
+from ...estimators.topic import LDAClassifier
 from ...learners.driver import Problem
-from ...learners.topics_gibbs import OnlineGibbs
+from ...learners.topics.gibbs import OnlineGibbs
 from ...losses import Loss
-from ...topic import LDAClassifier
-from ...topic.documents import counts_of
+from ...reading.documents import counts_of
 from .words import load
 
 LOSSES = {"nll": "NLL-LDA", "ncll": "NCLL-LDA", "hinge": "Hinge-LDA"}

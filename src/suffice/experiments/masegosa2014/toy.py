@@ -11,8 +11,8 @@ import numpy as np
 from scipy.stats import norm
 
 from ... import figures
-from ...naive_bayes import GaussianNB
-from ...step_sizes import InverseTime
+from ...estimators.naive_bayes import GaussianNB
+from ...learners.step_sizes import InverseTime
 from .. import Options, Report, Row
 
 PAPER = {"nll": 78.6, "ncll": 90.4, "hinge": 90.6}

@@ -14,11 +14,11 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
 from ... import datasets
+from ...families.multinomial import Moments, Multinomial
 from ...learners.driver import Problem
 from ...learners.paper import Paper
+from ...learners.step_sizes import InverseTime
 from ...losses import Loss
-from ...models.multinomial import Moments, Multinomial
-from ...step_sizes import InverseTime
 from .. import Options
 
 DECAY = 1e-5  # the paper's lambda

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ...datasets import tabular
-from ...mixture import MixtureClassifier
+from ...estimators.mixture import MixtureClassifier
 from .. import Options, Report, Row
 from ..masegosa2014.toy import toy_data
 

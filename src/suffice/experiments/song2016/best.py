@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from suffice.evaluation import annealed_importance_sampling
-from suffice.experiments import Options, Report, Row
-from suffice.experiments.song2016 import common
-from suffice.sbn import SigmoidBeliefNetwork
+from ...estimators.belief_network import SigmoidBeliefNetwork
+from ...evaluation import annealed_importance_sampling
+from .. import Options, Report, Row
+from . import common
 
 # Settings chosen on the validation parts (docs/sbn.md). Paper: MCEM-MAP, Table 1.
 RUNS: dict[str, dict[str, Any]] = {

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.datasets.images import Images, load_binarized_mnist, load_ocr_letters
-from suffice.experiments import Options, Report
-from suffice.learners.monte_carlo import VisibleRows
-from suffice.learners.sbn_run import Settings, Trainer
-from suffice.sbn import SigmoidBeliefNetwork
+from ...datasets.images import Images, load_binarized_mnist, load_ocr_letters
+from ...estimators.belief_network import SigmoidBeliefNetwork
+from ...learners.network.monte_carlo import VisibleRows
+from ...learners.network.run import Settings, Trainer
+from .. import Options, Report
 
 ENDLESS = 100_000  # passes: the time budget ends training first
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.evaluation import variational_bound
-from suffice.experiments import Options, Report, Row
-from suffice.experiments.song2016 import common, pictures
+from ...evaluation import variational_bound
+from .. import Options, Report, Row
+from . import common, pictures
 
 SHARES = (0.1, 0.25, 0.5, 1.0)  # of the budget, where the rows of the report are read
 

@@ -7,9 +7,9 @@ import time
 import numpy as np
 from scipy.special import expit
 
-from suffice.experiments import Options, Report, Row
-from suffice.experiments.song2016 import common, pictures
-from suffice.models.sbn import layer_objective, polya_gamma_mean
+from ...structures.network import layer_objective, polya_gamma_mean
+from .. import Options, Report, Row
+from . import common, pictures
 
 
 def run(options: Options) -> Report:

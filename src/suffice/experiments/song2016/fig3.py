@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.experiments import Options, Report, Row
-from suffice.experiments.song2016 import common, pictures
-from suffice.sbn import SigmoidBeliefNetwork
+from ...estimators.belief_network import SigmoidBeliefNetwork
+from .. import Options, Report, Row
+from . import common, pictures
 
 PAPER_SHARES = {0.01: 0.669, 1.0: 0.037}  # of weights above 1e-9 in absolute value
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suffice.experiments import Options, Report
-from suffice.experiments.song2016.curves import run_curves
+from .. import Options, Report
+from .curves import run_curves
 
 
 def run(options: Options) -> Report:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.experiments import Options, Report, Row
-from suffice.experiments.song2016 import pictures, topics
+from .. import Options, Report, Row
+from . import pictures, topics
 
 
 def run(options: Options) -> Report:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.evaluation import annealed_importance_sampling, variational_bound
-from suffice.experiments import Options, Report, Row
-from suffice.experiments.song2016 import common
+from ...evaluation import annealed_importance_sampling, variational_bound
+from .. import Options, Report, Row
+from . import common
 
 
 def run_table(options: Options, paper: dict, names: list[str], estimator: str) -> Report:

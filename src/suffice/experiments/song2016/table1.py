@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suffice.experiments import Options, Report
-from suffice.experiments.song2016.images_table import run_table
+from .. import Options, Report
+from .images_table import run_table
 
 ONE, TWO = (200,), (200, 200)
 PAPER = {

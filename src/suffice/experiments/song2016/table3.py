@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suffice.experiments import Options, Report, Row
-from suffice.experiments.song2016 import topics
+from .. import Options, Report, Row
+from . import topics
 
 PAPER = {
     "weapons": "weapon guns gun armed assault",

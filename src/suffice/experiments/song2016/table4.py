@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suffice.experiments import Options, Report, Row
-from suffice.experiments.song2016 import topics
+from .. import Options, Report, Row
+from . import topics
 
 PAPER = {
     "20 Newsgroups": {"NVIL": 1142, "Rec-MCEM-ML": 927, "Rec-MCEM-MAP": 916, "MCEM-ML": 839, "MCEM-MAP": 843},

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from suffice.experiments import Options, Report, Row
-from suffice.learners.monte_carlo import CHUNK, Chunk, Tables
-from suffice.models.sbn import Network, sample_hidden, sample_visible, softplus
+from ...learners.network.monte_carlo import CHUNK, Chunk, Tables
+from ...structures.network import Network, sample_hidden, sample_visible, softplus
+from .. import Options, Report, Row
 
 
 def run(options: Options) -> Report:

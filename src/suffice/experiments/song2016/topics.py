@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from suffice.datasets.newsgroups2000 import Documents, load_20news2000
-from suffice.datasets.rcv1 import load_rcv1
-from suffice.evaluation import completion_perplexity
-from suffice.experiments import Options, Report
-from suffice.experiments.song2016 import common
-from suffice.experiments.song2016.common import RECOGNITION
+from ...datasets.newsgroups2000 import Documents, load_20news2000
+from ...datasets.rcv1 import load_rcv1
+from ...evaluation import completion_perplexity
+from .. import Options, Report
+from . import common
+from .common import RECOGNITION
 
 DISPERSION = 0.8  # chosen on a tenth of the training documents (docs/sbn.md)
 METHODS: dict[str, dict[str, Any]] = {

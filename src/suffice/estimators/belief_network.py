@@ -1,0 +1,349 @@
+"""Sigmoid belief networks as a scikit-learn estimator; the mathematics is in `suffice.structures.network`."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..structures.network import Network, sample_hidden, sample_visible
+
+__all__ = ["SigmoidBeliefNetwork"]
+
+PASSED_ON = ("data", "learner", "m_step", "max_iter", "batch_size", "n_sweeps", "n_samples", "inner_updates", "rate",
+             "step", "joint_step", "greedy_share", "alpha", "penalty", "dispersion", "activity", "max_weight",
+             "learning_rate", "max_minutes", "n_jobs")  # fmt: skip
+
+
+class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A directed network of binary units, learned by Monte Carlo EM (Neal 1992; Song et al. 2016).
+
+    Use it to learn a density of binary images or word counts that can be sampled, scored, conditioned and completed.
+    NaN is a missing cell and is summed out.
+
+    Parameters
+    ----------
+    hidden : tuple of int, default=(200,)
+        Units of each hidden layer, the one next to the data first.
+    data : {"binary", "count"}, default="binary"
+        Bernoulli or negative-binomial visible layer.
+    learner : {"mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil"}, default="mcem"
+        Gibbs E-step with the shared M-step; recognition network with the same M-step; Neal's gradient; posterior
+        sampling of the weights; mean field; recognition network with gradients.
+    m_step : {"kron", "pg", "sgd"}, default="kron"
+        Shared-matrix step, or the paper's Polya-Gamma solve ("mcem" and "rec-mcem" only). "nvil" takes gradient steps with
+        Adam's scaling, or with "sgd" plain ones (20 times `step`), as the paper's one-layer networks did.
+    max_iter : int, default=30
+        Passes over the data, all layers together.
+    batch_size : int or None, default=1000
+        Rows a step; None is batch EM. Noise of a step grows with the number of weights and falls with the rows: large
+        networks of several layers want more (4000 for MNIST).
+    n_sweeps, n_samples, inner_updates : int
+        Gibbs sweeps a visit, samples K of them used, and M-step updates a batch.
+    rate : {"linear", "power"}, default="linear"
+        Step sizes `step` (`joint_step` where layers are trained together) falling linearly to a twentieth, or
+        (m + 2)^-alpha as in the paper.
+    greedy_share : float, default=0.55
+        Share of the passes in which layers are trained one after the other, before all of them together.
+    penalty : float, default=0
+        lambda of the Laplace prior exp(-sqrt(lambda) |W|); 0 is maximum likelihood.
+    dispersion : float, default=0.8
+        r of the negative binomial.
+    activity : float, default=0.01
+        Share of active hidden units at the start: sparse starts learn better models.
+    with_labels : bool, default=False
+        Put the one-hot label `y` in the visible layer, for `sample(label=...)`.
+    binarize : float or None, default=0.5
+        Values above are ones (binary data); None demands zeros and ones.
+    checkpoint, resume : path or None
+        Where to write checkpoints every `checkpoint_minutes`, and one to continue from: the result is that of a run
+        that never stopped.
+    max_minutes : float or None
+        A time budget: rates fall with time instead of passes and training stops in time.
+    callback : callable or None
+        Called after every pass with a dict (stage, pass, bound, seconds, seconds_left); returning False stops.
+    n_jobs : int, default=1
+        Threads; they do not change the result.
+    n_temperatures : int, default=300
+        Temperatures of annealed importance sampling in `score_samples`.
+
+    Attributes
+    ----------
+    weights_ : list of arrays (units above, units below)
+    biases_ : list of arrays, the layer below each weight matrix
+    top_bias_ : array
+    history_ : list of dict, one a pass
+    components_ : the first weights, one picture a hidden unit
+    recognition_ : dict of arrays or None
+    stopped_ : why training ended
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.sbn import SigmoidBeliefNetwork
+    >>> rng = np.random.default_rng(0)
+    >>> bars = (rng.random((400, 1, 4)) < 0.3) | np.zeros((1, 4, 1), bool)
+    >>> X = bars.reshape(400, 16).astype(float)
+    >>> model = SigmoidBeliefNetwork(hidden=(8,), max_iter=60, batch_size=100, random_state=0).fit(X)
+    >>> half = X[:1].copy(); half[0, 8:] = np.nan
+    >>> bool(np.abs(model.impute(half) - X[:1]).max() < 0.5)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "hidden": ["array-like"],
+        "data": [StrOptions({"binary", "count"})],
+        "learner": [StrOptions({"mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil"})],
+        "m_step": [StrOptions({"kron", "pg", "sgd"})],
+        "rate": [StrOptions({"linear", "power"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "n_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "inner_updates": [Interval(Integral, 1, None, closed="left")],
+        "step": [Interval(Real, 0, 1, closed="right")],
+        "greedy_share": [Interval(Real, 0, 1, closed="left")],
+        "joint_step": [Interval(Real, 0, 1, closed="right")],
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "dispersion": [Interval(Real, 0, None, closed="neither")],
+        "activity": [Interval(Real, 0, 1, closed="neither")],
+        "max_weight": [Interval(Real, 0, 20, closed="right")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
+        "with_labels": ["boolean"],
+        "binarize": [Real, None],
+        "n_temperatures": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, hidden=(200,), *, data="binary", learner="mcem", m_step="kron", max_iter=30, batch_size=1000,
+                 n_sweeps=2, n_samples=1, inner_updates=1, rate="linear", step=0.2, joint_step=0.1, greedy_share=0.55,
+                 alpha=0.501, penalty=0.0, dispersion=0.8, activity=0.01, max_weight=8.0, learning_rate=None,
+                 with_labels=False, binarize=0.5, checkpoint=None, checkpoint_minutes=3.0, resume=None, max_minutes=None, callback=None,
+                 n_temperatures=300, n_jobs=1, random_state=None):  # fmt: skip
+        self.hidden = hidden
+        self.data = data
+        self.learner = learner
+        self.m_step = m_step
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.n_sweeps = n_sweeps
+        self.n_samples = n_samples
+        self.inner_updates = inner_updates
+        self.rate = rate
+        self.step = step
+        self.joint_step = joint_step
+        self.greedy_share = greedy_share
+        self.alpha = alpha
+        self.penalty = penalty
+        self.dispersion = dispersion
+        self.activity = activity
+        self.max_weight = max_weight
+        self.learning_rate = learning_rate
+        self.with_labels = with_labels
+        self.binarize = binarize
+        self.checkpoint = checkpoint
+        self.checkpoint_minutes = checkpoint_minutes
+        self.resume = resume
+        self.max_minutes = max_minutes
+        self.callback = callback
+        self.n_temperatures = n_temperatures
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.data == "count"
+        return tags
+
+    def fit(self, X, y=None) -> SigmoidBeliefNetwork:
+        """Learn from rows X; `y` is used only with `with_labels=True`."""
+        from ..learners.network.monte_carlo import VisibleRows
+        from ..learners.network.run import Trainer
+
+        self._validate_params()
+        X = self._checked(X, reset=True)
+        settings = self._settings()
+        if self.with_labels:
+            X = self._with_labels(X, y)
+        trainer = Trainer(
+            VisibleRows(X, self.data), settings, self.checkpoint, self.checkpoint_minutes, self.resume, self.callback
+        )
+        run = trainer.train()
+        self.network_ = run.network
+        self.weights_, self.biases_, self.top_bias_ = run.network.weights, run.network.biases, run.network.top_bias
+        self.components_ = run.network.weights[0]
+        recognition = {name: a for name, a in run.arrays.items() if name.startswith("rec")}
+        self.recognition_ = recognition or None
+        self.history_, self.stopped_ = run.history, run.stopped
+        self.n_iter_ = len(run.history)
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.network_.sizes[1]
+
+    def _settings(self):
+        from ..learners.network.state import Settings
+
+        hidden = tuple(self.hidden)
+        if not hidden or not all(isinstance(n, Integral) and n > 0 for n in hidden):
+            raise ValueError(
+                f"hidden={self.hidden!r} must be positive integers, one a layer, such as (200,) or (200, 200)"
+            )
+        if self.learner == "gibbs" and self.data == "count":
+            raise ValueError('learner="gibbs" draws PG(1, psi) and so needs data="binary"; use "mcem" for counts')
+        if self.m_step == "sgd" and self.learner != "nvil":
+            raise ValueError(f'm_step="sgd" goes with learner="nvil" only, not with learner={self.learner!r}')
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        chosen = {name: getattr(self, name) for name in PASSED_ON}
+        average = 0.3 if self.learner == "gibbs" else 0.0  # a posterior mean instead of one draw
+        return Settings(hidden=tuple(int(n) for n in hidden), seed=int(seed), average=average, **chosen)
+
+    def _checked(self, X, reset: bool) -> Any:
+        """X as a dense array; counts that come sparse stay so in `fit` (a corpus may not fit in memory otherwise)."""
+        X = validate_data(
+            self, X, reset=reset, accept_sparse="csr", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
+        )
+        if issparse(X) and reset and self.data == "count" and not self.with_labels:
+            with np.errstate(invalid="ignore"):
+                if ((X.data >= 0) & (X.data % 1 == 0)).all():  # so neither NaN nor infinity
+                    return X
+        X = np.asarray(X.todense()) if issparse(X) else X
+        if np.isinf(X).any():
+            raise ValueError(
+                "Input X contains infinity or a value too large: only numbers and NaN (missing) are allowed"
+            )
+        if self.data == "count":
+            bad = ~np.isnan(X) & ((X < 0) | (np.floor(X) != X))
+            if bad.any():
+                n, i = np.argwhere(bad)[0]
+                raise ValueError(
+                    f"Negative values in data or fractions are no counts: X[{n}, {i}] = {X[n, i]}; "
+                    'counts are whole numbers from 0, and data="binary" takes zeros and ones'
+                )
+            return X
+        other = ~np.isnan(X) & (X != 0) & (X != 1)
+        if other.any():
+            n, i = np.argwhere(other)[0]
+            if self.binarize is None:
+                raise ValueError(
+                    f"X[{n}, {i}] = {X[n, i]} is neither 0 nor 1; set binarize=THRESHOLD to cut values into 0 and 1"
+                )
+            if reset:
+                text = f"X has values besides 0 and 1 (X[{n}, {i}] = {X[n, i]}): cut at binarize={self.binarize}"
+                warnings.warn(text, DataConversionWarning, stacklevel=3)
+            X = np.where(np.isnan(X), np.nan, (self.binarize < X).astype(float))
+        return X
+
+    def _with_labels(self, X, y) -> np.ndarray:
+        if y is None or len(y) != len(X):
+            raise ValueError("with_labels=True needs fit(X, y) with one label a row")
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        return np.column_stack([X, np.eye(len(self.classes_))[codes]])
+
+    def visible_rows(self, X):
+        """X as the evaluators read it: validated, missing cells marked, labels (if modelled) unknown."""
+        from ..learners.network.monte_carlo import VisibleRows
+
+        check_is_fitted(self, "network_")
+        X = self._checked(X, reset=False)
+        if self.with_labels:
+            X = np.column_stack([X, np.full((len(X), len(self.classes_)), np.nan)])
+        return VisibleRows(X, self.data)
+
+    def _posterior(self, X, n_burn: int, n_samples: int, layer: int = 0):
+        from ..evaluation.belief_network import posterior_means
+
+        rows = self.visible_rows(X)
+        means, below = posterior_means(self.network_, rows, n_burn, n_samples, 0, self.n_jobs, layer)
+        return means, below[:, : self.n_features_in_]
+
+    def transform(self, X, *, layer: int = 0, n_burn: int = 20, n_samples: int = 20) -> np.ndarray:
+        """Posterior means of a hidden layer (the first) given each row, by Gibbs sampling."""
+        return self._posterior(X, n_burn, n_samples, layer)[0]
+
+    def reconstruct(self, X, *, n_burn: int = 50, n_samples: int = 50) -> np.ndarray:
+        """E[v | posterior of h given the observed cells of each row]."""
+        return self._posterior(X, n_burn, n_samples)[1]
+
+    def impute(self, X, *, n_burn: int = 50, n_samples: int = 50) -> np.ndarray:
+        """X with every NaN replaced by its posterior mean."""
+        found = self.reconstruct(X, n_burn=n_burn, n_samples=n_samples)
+        X = self._checked(X, reset=False)
+        return np.where(np.isnan(X), found, X)
+
+    def score_samples(self, X) -> np.ndarray:
+        """log p(v) of each row by annealed importance sampling (see `suffice.evaluation` for error bars)."""
+        from ..evaluation import annealed_importance_sampling
+
+        check_is_fitted(self, "network_")
+        return annealed_importance_sampling(self, X, self.n_temperatures, n_jobs=self.n_jobs).per_sample
+
+    def score(self, X, y=None) -> float:
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1, *, label=None, random_state=None, n_sweeps: int = 200) -> np.ndarray:
+        """Draw rows; with `label`, from p(v | label), the hidden units given the label by Gibbs sampling."""
+        check_is_fitted(self, "network_")
+        seed = self.random_state if random_state is None else random_state
+        seed = int(seed) if isinstance(seed, Integral) else check_random_state(seed).randint(2**31 - 1)
+        rng = np.random.default_rng(seed)
+        first = (
+            sample_hidden(self.network_, n_samples, rng)[0]
+            if label is None
+            else self._given(label, n_samples, seed, n_sweeps)
+        )
+        return sample_visible(self.network_, first, rng)[:, : self.n_features_in_]
+
+    def _given(self, label, n_samples: int, seed: int, n_sweeps: int) -> np.ndarray:
+        from ..learners.network.monte_carlo import Chunk, Tables, VisibleRows, ancestral
+
+        if not self.with_labels:
+            raise ValueError("sample(label=...) needs a model fitted with with_labels=True")
+        if label not in self.classes_:
+            raise ValueError(f"label={label!r} is not one of {self.classes_.tolist()}")
+        X = np.full((n_samples, self.network_.sizes[0]), np.nan)
+        X[:, self.n_features_in_ :] = (self.classes_ == label).astype(float)
+        rows, visible = np.arange(n_samples), VisibleRows(X, self.data)
+        hidden = ancestral(self.network_, seed, rows)
+        chunk = Chunk(Tables(self.network_), visible.dense(rows), hidden, rows, visible.missing_at(rows), precise=True)
+        for k in range(n_sweeps):
+            chunk.sweep(seed, k, beta=min(1.0, 2 * (k + 1) / n_sweeps))
+        return chunk.hidden[0]
+
+    def nearest_words(self, word, vocabulary, n_words: int = 5) -> list[str]:
+        """Words whose weight columns are nearest in Euclidean distance (paper, Table 3)."""
+        check_is_fitted(self, "network_")
+        vocabulary = list(vocabulary)
+        if len(vocabulary) != self.n_features_in_:
+            raise ValueError(f"the vocabulary has {len(vocabulary)} words, the model {self.n_features_in_} columns")
+        if word not in vocabulary:
+            raise ValueError(f"{word!r} is not in the vocabulary")
+        columns = self.weights_[0][:, : self.n_features_in_].T
+        distance = ((columns - columns[vocabulary.index(word)]) ** 2).sum(1)
+        distance[vocabulary.index(word)] = np.inf
+        return [vocabulary[i] for i in np.argsort(distance, kind="stable")[:n_words]]
+
+
+def load_network(path) -> Network:
+    """The current parameters of a checkpoint: to look at a run that is still going."""
+    from ..learners.network.state import network_from
+    from ..saving.checkpoints import load
+
+    header, arrays = load(path)
+    settings = header["settings"]
+    return network_from(arrays, "network", len(settings["hidden"]), settings["data"], settings.get("dispersion", 1.0))

@@ -1,0 +1,118 @@
+"""What a fitted mixture answers: components, densities, samples, missing cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ...engines.threads import Engine, n_threads
+from ...families.forms import form_of
+from ...learners.expectation import Rows
+from ...reading.guards import one_blas_thread
+
+
+class Answers:
+    """A mixin of Mixture."""
+
+    weights_: np.ndarray
+    moments_: Any
+    n_jobs: int | None
+    random_state: Any
+    _stored_model: Any
+    _reader_: Any
+    _validated: Any  # these three are Mixture's
+    _rows: Any
+    _n_parameters: Any
+
+    def predict_joint_log_proba(self, X):
+        """log p(x, component) of every row; missing cells are integrated out."""
+        check_is_fitted(self)
+        rows = self._rows(X)
+        return self._joint(rows) + np.reshape(self._base(rows), (-1, 1))
+
+    def predict_proba(self, X):
+        """Posterior probabilities of the components."""
+        check_is_fitted(self)
+        joint = self._joint(self._rows(X))
+        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+
+    def predict(self, X):
+        """The most probable component of every row."""
+        check_is_fitted(self)
+        return self._joint(self._rows(X)).argmax(axis=1)
+
+    def score_samples(self, X):
+        """log p(x) of every row (of its observed cells)."""
+        check_is_fitted(self)
+        rows = self._rows(X)
+        return logsumexp(self._joint(rows), axis=1) + self._base(rows)
+
+    def score(self, X, y=None, sample_weight=None):
+        """The mean of `score_samples`."""
+        return float(np.average(self.score_samples(X), weights=sample_weight))
+
+    def bic(self, X):
+        """Bayesian information criterion: lower is better."""
+        scores = self.score_samples(X)
+        return float(-2 * scores.sum() + self._n_parameters() * np.log(len(scores)))
+
+    def aic(self, X):
+        """Akaike information criterion: lower is better."""
+        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows and their components, in the order of the components (as scikit-learn does).
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        labels : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"Invalid value for 'n_samples': {n_samples!r}; it must be at least 1")
+        generator = self._generator(random_state)
+        outcomes = np.sort(generator.choice(len(self.weights_), size=n_samples, p=self.weights_))
+        X = self._stored_model.sample(self.moments_, outcomes, generator)
+        return self._reader_.unscaled(X), outcomes
+
+    def impute(self, X, return_std=False):
+        """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one).
+
+        With `return_std` also the standard deviations of the cells: 0 where they were observed.
+        """
+        check_is_fitted(self)
+        given, rows = self._cells(X)
+        if not np.isnan(rows).any():
+            return (given, np.zeros(rows.shape)) if return_std else given
+        joint = self._joint(rows)
+        shares = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        filled, std = self._stored_model.imputed(self.moments_, rows, shares)
+        filled = self._reader_.filled(given, self._reader_.unscaled(filled))
+        return (filled, self._reader_.unscaled_std(std)) if return_std else filled
+
+    def _cells(self, X):
+        given = self._validated(X, reset=False)
+        rows = self._reader_.rows(given, reset=False)
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        return given.toarray() if sparse.issparse(given) else given, rows
+
+    def _joint(self, rows) -> np.ndarray:
+        form = form_of(self._stored_model, rows)
+        nothing = np.zeros(rows.shape[0])
+        with one_blas_thread():
+            return Rows(form, nothing, nothing, engine=Engine(n_threads(self.n_jobs))).scores(
+                form.coefficients(self.moments_)
+            )
+
+    def _base(self, rows):
+        return self._stored_model.log_base_measure(rows)
+
+    def _generator(self, random_state) -> np.random.Generator:
+        seed = check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)
+        return np.random.default_rng(seed)

@@ -1,0 +1,400 @@
+"""What all mixtures share: reading rows, starts, learners, streams. No mathematics."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils.validation import validate_data
+
+from ...engines.threads import Engine, n_threads
+from ...families.component_priors import component_prior, default_amount
+from ...families.coordinates import coordinates_of
+from ...families.forms import form_of
+from ...families.posteriors import posterior_family
+from ...learners.accelerated import AcceleratedEM
+from ...learners.driver import run
+from ...learners.em import BatchEM, MixtureProblem
+from ...learners.expectation import Rows
+from ...learners.online import OnlineEM, OnlineProblem, begun, stream
+from ...learners.variational import VariationalEM, VariationalProblem
+from ...reading.guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
+from ..classifier import without_na
+from .answers import Answers
+from .checks import check_loaded, check_parameters, checked_labels
+from .starts import start_shares, weighted_means
+from .warm import Last, last_fit
+
+PARAMETERS = """
+    Parameters
+    ----------
+    n_components : int, default=1
+    tol : float, default=1e-3
+        EM stops when a pass raises the mean log-likelihood of a row (plus the log prior) by less.
+    max_iter : int, default=100
+        Most passes over the rows.
+    n_init : int, default=1
+        Starts; the best is kept.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
+        How a start is found. All of them take missing cells and weights.
+    prior : float or "auto", default="auto"
+        Pseudo-rows of every component (see `suffice.families.component_priors`): no component collapses. 0 is maximum likelihood.
+    algorithm : {"em", "accelerated", "online", "variational"}, default="em"
+        Batch EM; EM that leaps along its path every other step, for components that overlap (half the passes or fewer); stepwise EM
+        in mini-batches (a pass or a few, for many rows); variational Bayes, which empties the components that the rows do not need.
+    batch_size : int or None, default=None
+        Rows of a mini-batch of "online" and `partial_fit`.
+    weight_concentration_prior : float or None, default=None
+        Of "variational": the Dirichlet parameter of the components' masses; None is 1 / n_components.
+    n_jobs : int or None, default=None
+        Threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+    warm_start : bool, default=False
+        Start at the solution of the last fit (with as many components and columns, read with the same codes); `n_init` and given
+        starts then do not count.
+    verbose : int, default=0
+        Print a line a pass.
+"""
+
+ATTRIBUTES = """
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Probabilities of the components.
+    moments_ : record of arrays
+        The model as expected sufficient statistics.
+    lower_bound_, lower_bounds_ : mean log-likelihood of a row at the end, and after every pass ("variational": of the bound).
+    history_ : dict of lists
+    n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why EM stopped.
+    reseeded_ : list of components that were dying and began anew.
+    n_features_in_ : int
+"""
+
+
+def documented(cls):
+    """Put the shared sections of the docstring where the class asks for them."""
+    cls.__doc__ = cls.__doc__.replace("    PARAMETERS\n", PARAMETERS.strip("\n") + "\n").replace(
+        "    ATTRIBUTES\n", ATTRIBUTES.strip("\n") + "\n"
+    )
+    return cls
+
+
+class Mixture(Answers, DensityMixin, BaseEstimator):
+    """Base of the mixtures. Subclasses say how rows are read (`_reader`), which model they are of (`_model`) and what they show."""
+
+    _estimator_type = "density_estimator"
+
+    def __init__(
+        self, n_components=1, *, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto", algorithm="em",
+        batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False, verbose=0,
+    ):  # fmt: skip
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.prior = prior
+        self.algorithm = algorithm
+        self.batch_size = batch_size
+        self.weight_concentration_prior = weight_concentration_prior
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    # -- training -----------------------------------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(self, X, y=None, sample_weight=None, labels=None):
+        """Learn from rows X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            NaN, None and pandas NA are missing cells: latent variables, never dropped rows.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 is the same as the row twice.
+        labels : array-like of shape (n_samples,), default=None
+            The components of rows where they are known: 0 .. n_components - 1; -1 or NaN where they are not.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, sample_weight, labels)
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None, labels=None):
+        """Learn from rows X and return their most probable components."""
+        return self.fit(X, sample_weight=sample_weight, labels=labels).predict(X)
+
+    def _fit(self, X, sample_weight, labels) -> None:
+        self._check_parameters()
+        last = last_fit(self)
+        rows, weights, labels = self._training_rows(X, sample_weight, labels, reset=True)
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        model = self._centred(self._model(rows, self.n_components, weights), rows, weights)
+        last = last if last is not None and last.fits(model, self._reader_) else None
+        model = model if last is None else last.model
+        engine = Engine(n_threads(self.n_jobs))
+        with one_blas_thread(), engine.open():
+            problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
+            self._run(problem, generator, last)
+        self._stream = None
+
+    def _run(self, problem: MixtureProblem, generator, last: Last | None) -> None:
+        best = None
+        given = self._given_start(problem)
+        starts = generator.spawn(self.n_init if given is None and last is None else 1)
+        for child in starts:
+            statistics = self._start_statistics(problem, child)
+            if problem.prior is None:
+                problem = self._with_prior(problem, statistics)
+            start = problem.prior.posterior(statistics)
+            if last is not None:
+                start = self._warm_start(problem, last)
+            elif given is not None:
+                start = given
+            fit, extra = self._solve(problem, start, child)
+            if best is None or fit.measure.objective < best[0].measure.objective:
+                best = fit, extra
+        assert best is not None
+        self._keep(problem, *best)
+
+    def _warm_start(self, problem: MixtureProblem, last: Last):
+        if self.algorithm != "variational":
+            return last.moments
+        if last.posterior is not None:
+            return last.posterior
+        rows = problem.rows
+        return problem.prior.posterior(rows.expected(rows.form.coefficients(last.moments)).statistics)
+
+    def _start_statistics(self, problem: MixtureProblem, generator):
+        rows, model = problem.rows, problem.model
+        used, shares, _ = start_shares(
+            model, rows.form.X, rows.weights, self.init_params, generator, rows.labels if self._has_labels else None
+        )
+        statistics = self._statistics_of(model, used, shares)
+        if self.init_params == "random_from_data":  # single rows have no spread: as much as the parts of a partition
+            _, parts, _ = start_shares(model, rows.form.X, rows.weights, "k-means++", generator)
+            spread = self._statistics_of(model, used, parts) if len(parts) == len(shares) else statistics
+            statistics = statistics + self._pseudo(model, spread, 1.0).pseudo(statistics)
+        return statistics * (float(rows.weights.sum()) / max(float(statistics.mass.sum()), 1e-300))
+
+    def _statistics_of(self, model, X, shares):
+        if not model.is_latent(X):
+            return model.expected_statistics(X, shares)
+        labels = shares.argmax(axis=1)  # correlated columns with missing cells: a first estimate completes them
+        return model.statistics(X, labels, shares.sum(axis=1))
+
+    def _pseudo(self, model, statistics, amount: float):
+        return component_prior(model, statistics, amount, 1.0 / model.n_outcomes)
+
+    def _with_prior(self, problem: MixtureProblem, statistics) -> MixtureProblem:
+        if self.algorithm == "variational":
+            concentration = self.weight_concentration_prior
+            concentration = 1.0 / self.n_components if concentration is None else float(concentration)
+            prior = posterior_family(problem.model, problem.rows.form, statistics, concentration)
+            return VariationalProblem(problem.rows, prior)
+        prior = self._component_prior(problem.model, statistics)
+        if self.algorithm == "online":
+            return OnlineProblem(problem.rows, prior, reseeds=False)
+        return replace(problem, prior=prior, reseeds=prior.amount > 0)
+
+    def _component_prior(self, model, statistics):
+        amount = default_amount(model) if self.prior == "auto" else float(self.prior)
+        return component_prior(model, statistics, amount, min(amount, 1.0) / model.n_outcomes)
+
+    def _given_start(self, problem: MixtureProblem):
+        return None
+
+    def _solve(self, problem: MixtureProblem, start, generator):
+        """(Fit, reseeded components)"""
+        learner: Any = BatchEM()
+        if self.algorithm == "online":
+            learner = OnlineEM(self._batch_rows())
+        elif self.algorithm == "variational":
+            learner = VariationalEM()
+        elif self.algorithm == "accelerated":
+            learner = AcceleratedEM(coordinates_of)
+        reseeded: list[int] = []
+        fit = run(
+            learner, problem, start, generator,  # type: ignore[arg-type]
+            max_epochs=self.max_iter, tol=self.tol, report=self._reporter(), keep_best=self.algorithm != "online",
+        )  # fmt: skip
+        if self.algorithm in ("em", "accelerated"):
+            reseeded = list(problem.reseeded)
+        return fit, reseeded
+
+    def _batch_rows(self) -> int:
+        return 1000 if self.batch_size is None else int(self.batch_size)
+
+    def _keep(self, problem, fit, reseeded) -> None:
+        model = problem.model
+        self._stored_model, self.moments_ = model, fit.moments
+        self.__dict__.pop("posterior_", None)
+        if self.algorithm == "variational":
+            self.posterior_ = fit.moments
+            self.moments_ = problem.prior.mean_moments(fit.moments)
+        base = self._mean_base_measure(problem.rows)
+        self.lower_bounds_ = [base - value for value in (fit.history["nll"] if fit.history else [])]
+        self.lower_bound_ = base - fit.measure.nll
+        self.lower_bounds_.insert(0, base - problem.first.nll if problem.first else self.lower_bound_)
+        self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
+        self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
+        self.stopped_, self.reseeded_ = fit.stopped, reseeded
+        self._finish(model)
+        if not fit.converged and self.algorithm != "online":
+            warnings.warn(
+                f"{type(self).__name__} stopped before it converged: {fit.stopped}. Raise max_iter, or tol={self.tol:g}.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _finish(self, model) -> None:
+        self.weights_ = self.moments_.mass / self.moments_.mass.sum()
+        self._expose(model, self.moments_)
+
+    def _mean_base_measure(self, rows: Rows) -> float:
+        base = rows.form.model.log_base_measure(rows.form.X)
+        if isinstance(base, float):
+            return base
+        return float(rows.weights @ base) / max(float(rows.weights.sum()), 1e-300)
+
+    @all_or_nothing
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn from one batch of a stream (stepwise EM); the first batch also finds the start, so it should not be small.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        first = getattr(self, "_stream", None) is None
+        rows, weights, labels = self._training_rows(
+            X, sample_weight, None, reset=first and not hasattr(self, "moments_")
+        )
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        engine = Engine(n_threads(self.n_jobs))
+        with one_blas_thread(), engine.open():
+            if first and not hasattr(self, "moments_"):
+                model = self._centred(self._model(rows, self.n_components, weights), rows, weights)
+                problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
+                statistics = self._start_statistics(problem, generator)
+                prior = self._component_prior(model, statistics)
+                problem = replace(problem, prior=prior, reseeds=prior.amount > 0)
+                state = begun(problem, prior.posterior(statistics), self._batch_rows(), generator, self.max_iter)
+            else:
+                model = self._stored_model
+                problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
+                if first:  # goes on from a fit
+                    prior = self._component_prior(model, self.moments_)
+                    state = begun(replace(problem, prior=prior), self.moments_, self._batch_rows(), generator, 1)
+                else:
+                    state = stream(replace(problem, prior=self._stream.prior), self._stream, self._batch_rows())
+        self._stored_model, self._stream = model, state
+        self.moments_ = state.shown()
+        self.__dict__.pop("posterior_", None)
+        self.n_iter_, self.converged_, self.stopped_ = state.n_steps, True, "one pass over the batch"
+        self.history_, self.reseeded_ = {}, []
+        self.lower_bound_ = state.mean_log_likelihood + self._mean_base_measure(problem.rows)
+        self.lower_bounds_ = [self.lower_bound_]
+        self._finish(model)
+        return self
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def _training_rows(self, X, sample_weight, labels, *, reset: bool):
+        X = self._validated(X, reset=reset)
+        weights = checked_weights(sample_weight, X)
+        labels, self._has_labels = checked_labels(labels, X.shape[0], self.n_components)
+        if (weights == 0).all():
+            raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
+        if (weights == 0).any():
+            keep = np.flatnonzero(weights > 0)
+            X = X.iloc[keep] if hasattr(X, "iloc") else X[keep]
+            weights, labels = weights[keep], labels[keep]
+        if reset:
+            self._reader_ = self._reader()
+        rows = self._reader_.rows(X, reset=reset)
+        if reset and X.shape[0] < self.n_components:
+            raise ValueError(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {X.shape[0]}"
+            )
+        return rows, weights, labels
+
+    def _validated(self, X, *, reset: bool):
+        with naming("X"):
+            found = validate_data(
+                self, without_na(X), reset=reset, accept_sparse=self._sparse, dtype=np.float64, order="C",
+                ensure_all_finite="allow-nan",
+            )  # fmt: skip
+        refuse_huge(found)
+        return found
+
+    _sparse: Any = "csr"
+
+    def _rows(self, X):
+        return self._reader_.rows(self._validated(X, reset=False), reset=False)
+
+    def _reader(self):
+        raise NotImplementedError
+
+    def _model(self, rows, n_outcomes: int, weights):
+        raise NotImplementedError
+
+    def _centred(self, model, rows, weights):
+        """Weighted means as the location, so that a row of weight 2 is the row twice (only rounding and variational priors see it)."""
+        if not hasattr(model, "location") or (weights == weights[0]).all():
+            return model
+        numbers = rows[:, : len(model.location)]
+        return replace(
+            model, location=weighted_means(numbers.toarray() if sparse.issparse(numbers) else numbers, weights)
+        )
+
+    def _expose(self, model, moments) -> None:
+        raise NotImplementedError
+
+    def _n_parameters(self) -> int:
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
+    def _check_loaded(self) -> None:
+        check_loaded(self)
+
+    def _width(self) -> int:
+        return self.n_features_in_
+
+    def _reporter(self):
+        if not self.verbose:
+            return None
+
+        def report(epoch: int, line: dict) -> None:
+            print(
+                f"{type(self).__name__} pass {epoch}: mean log-likelihood {-line['nll']:.6f}, {line['seconds']:.1f} s"
+            )
+
+        return report
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = bool(self._sparse)
+        tags.input_tags.allow_nan = True
+        # scikit-learn's check of sparse rows asks these of anything with `predict_proba`, and then for two columns or four
+        tags.classifier_tags = ClassifierTags(multi_class=self.n_components == 4)
+        return tags

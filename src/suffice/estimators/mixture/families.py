@@ -1,0 +1,433 @@
+"""The mixtures by family of their components; what they share is in `suffice.mixture.base`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...families import gaussian_diagonal, gaussian_full, gaussian_tied
+from ...families.categorical import Bernoulli, Categorical
+from ...families.component_priors import component_prior
+from ...families.gaussian_diagonal import GaussianDiagonal, mean_and_variance
+from ...families.gaussian_full import GaussianFull
+from ...families.gaussian_spherical import GaussianSpherical
+from ...families.gaussian_tied import GaussianTied
+from ...families.multinomial import Multinomial
+from ...families.poisson import Poisson, rates
+from .base import Mixture, documented
+from .checks import is_number
+from .readers import reader, validated_table
+
+COVARIANCES: dict[str, Any] = {
+    "full": GaussianFull,
+    "tied": GaussianTied,
+    "diag": GaussianDiagonal,
+    "spherical": GaussianSpherical,
+}
+
+
+@documented
+class GaussianMixture(Mixture):
+    """A mixture of Gaussians: scikit-learn's, with missing cells, weights, streams and priors.
+
+    Use it to estimate a density of numeric columns, to cluster, or to fill missing cells. With `reg_covar=1e-6` (scikit-learn's
+    default) it follows scikit-learn's estimates pass by pass.
+
+    PARAMETERS
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+    reg_covar : float or None, default=None
+        Added to variances after the M-step, in the place of the prior. None: the prior.
+    weights_init, means_init, precisions_init : arrays as in scikit-learn, default=None
+        Where EM starts; what is not given comes from `init_params`.
+
+    ATTRIBUTES
+    means_ : ndarray of shape (n_components, n_features)
+    covariances_, precisions_, precisions_cholesky_ : arrays, as scikit-learn shapes them
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.mixture import GaussianMixture
+    >>> X = np.array([[1.0, 2.0], [1.0, np.nan], [1.0, 0.0], [10.0, 2.0], [np.nan, 4.0], [10.0, 0.0]])
+    >>> model = GaussianMixture(2, covariance_type="diag", random_state=0).fit(X)
+    >>> np.sort(model.means_[:, 0]).round(1)
+    array([ 1., 10.])
+    >>> model.impute([[1.0, np.nan]]).shape
+    (1, 2)
+    """
+
+    def __init__(
+        self, n_components=1, *, covariance_type="full", tol=1e-3, reg_covar=None, max_iter=100, n_init=1, init_params="kmeans",
+        weights_init=None, means_init=None, precisions_init=None, prior="auto", algorithm="em",
+        batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False, verbose=0,
+    ):  # fmt: skip
+        super().__init__(
+            n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
+            batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
+            random_state=random_state, warm_start=warm_start, verbose=verbose,
+        )  # fmt: skip
+        self.covariance_type = covariance_type
+        self.reg_covar = reg_covar
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+
+    @classmethod
+    def of(cls, weights, means, covariances, covariance_type="full") -> GaussianMixture:
+        """A mixture with given parameters, as if it had been fitted (covariances in scikit-learn's shapes)."""
+        weights, means, covariances = (np.array(values, dtype=float) for values in (weights, means, covariances))
+        model = cls(len(weights), covariance_type=covariance_type)
+        model._check_parameters()
+        K, d = means.shape
+        family = COVARIANCES[covariance_type](K, d, np.zeros(d))
+        shapes = {"full": (K, d, d), "tied": (d, d), "diag": (K, d), "spherical": (K,)}
+        if covariances.shape != shapes[covariance_type] or weights.shape != (K,) or not np.isclose(weights.sum(), 1.0):
+            raise ValueError(
+                f"weights, means and covariances have the shapes {weights.shape}, {means.shape} and {covariances.shape}; they must "
+                f"be ({K},) with sum 1, ({K}, {d}) and {shapes[covariance_type]}"
+            )
+        model._stored_model, model.moments_ = family, gaussian_moments(covariance_type, weights, means, covariances)
+        if not family.in_domain(model.moments_):
+            raise ValueError("weights must be positive and covariances positive definite")
+        model._reader_, model.n_features_in_, model.converged_, model.n_iter_ = model._reader(), d, True, 0
+        model._finish(family)
+        return model
+
+    def _reader(self):
+        return reader("gaussian")
+
+    def _model(self, rows, n_outcomes, weights):
+        return COVARIANCES[self.covariance_type].for_data(rows, n_outcomes)
+
+    def _component_prior(self, model, statistics):
+        if self.reg_covar is None:
+            return super()._component_prior(model, statistics)
+        return component_prior(model, statistics, 0.0, 0.0, float(self.reg_covar))
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.covariance_type not in COVARIANCES:
+            raise ValueError(
+                f"covariance_type={self.covariance_type!r} is not one of {', '.join(map(repr, COVARIANCES))}"
+            )
+        if self.reg_covar is not None and not (is_number(self.reg_covar) and 0 <= self.reg_covar < np.inf):
+            raise ValueError(f"reg_covar={self.reg_covar!r} is neither None nor a number >= 0")
+
+    def _given_start(self, problem):
+        if self.weights_init is None and self.means_init is None and self.precisions_init is None:
+            return None
+        model, K, d = problem.model, self.n_components, problem.model.n_features
+        statistics = self._start_statistics(problem, np.random.default_rng(0))
+        prior = self._component_prior(model, statistics)
+        mean, covariance = self._parameters(model, prior.posterior(statistics))
+        weights = statistics.mass / statistics.mass.sum()
+        if self.weights_init is not None:
+            weights = np.asarray(self.weights_init, dtype=float)
+            if weights.shape != (K,) or not (weights > 0).all() or not np.isclose(weights.sum(), 1.0):
+                raise ValueError(f"weights_init={self.weights_init!r} must be {K} positive numbers that add up to 1")
+        if self.means_init is not None:
+            mean = np.asarray(self.means_init, dtype=float) - model.location
+            if mean.shape != (K, d) or not np.isfinite(mean).all():
+                raise ValueError(f"means_init has shape {mean.shape}; it must be finite, of shape ({K}, {d})")
+        if self.precisions_init is not None:
+            covariance = inverted(np.asarray(self.precisions_init, dtype=float), covariance.shape, self.covariance_type)
+        return gaussian_moments(self.covariance_type, float(problem.weights.sum()) * weights, mean, covariance)
+
+    def _parameters(self, model, moments):
+        """Means (about the location) and covariances in scikit-learn's shapes."""
+        if self.covariance_type in ("diag", "spherical"):
+            mean, variance = mean_and_variance(moments)
+            return mean, variance if self.covariance_type == "diag" else variance.mean(axis=1)
+        module = gaussian_full if self.covariance_type == "full" else gaussian_tied
+        return module.mean_and_covariance(moments)
+
+    def _expose(self, model, moments):
+        mean, self.covariances_ = self._parameters(model, moments)
+        self.means_ = mean + model.location
+        if self.covariance_type in ("diag", "spherical"):
+            self.precisions_ = 1.0 / self.covariances_
+            self.precisions_cholesky_ = np.sqrt(self.precisions_)
+        else:
+            factor = np.linalg.cholesky(self.covariances_)
+            identity = np.broadcast_to(np.eye(model.n_features), self.covariances_.shape)
+            self.precisions_cholesky_ = np.swapaxes(np.linalg.solve(factor, identity), -1, -2)
+            self.precisions_ = self.precisions_cholesky_ @ np.swapaxes(self.precisions_cholesky_, -1, -2)
+
+    def _n_parameters(self):
+        K, d = self.means_.shape
+        spread = {"full": K * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": K * d, "spherical": K}
+        return spread[self.covariance_type] + K * d + K - 1
+
+
+def gaussian_moments(kind: str, mass: np.ndarray, mean: np.ndarray, covariance: np.ndarray):
+    """Moments of components with these masses, means about the location, and covariances in scikit-learn's shapes."""
+    if kind in ("diag", "spherical"):
+        variance = covariance if covariance.ndim == 2 else np.repeat(covariance[:, None], mean.shape[1], axis=1)
+        return gaussian_diagonal.from_parameters(mass, np.repeat(mass[:, None], mean.shape[1], axis=1), mean, variance)
+    module = gaussian_full if kind == "full" else gaussian_tied
+    return module.from_parameters(mass, mass.copy(), mean, covariance)
+
+
+def inverted(precisions: np.ndarray, shape: tuple, kind: str) -> np.ndarray:
+    if precisions.shape != shape or not np.isfinite(precisions).all():
+        raise ValueError(f"precisions_init has shape {precisions.shape}; it must be finite, of shape {shape}")
+    if kind in ("diag", "spherical"):
+        if not (precisions > 0).all():
+            raise ValueError("precisions_init must be positive")
+        return 1.0 / precisions
+    if not np.allclose(precisions, np.swapaxes(precisions, -1, -2)) or not (np.linalg.eigvalsh(precisions) > 0).all():
+        raise ValueError("precisions_init must be symmetric and positive definite")
+    return np.linalg.inv(precisions)
+
+
+@documented
+class BernoulliMixture(Mixture):
+    """A mixture of Bernoulli rows: columns of yes and no, independent given the component (latent class analysis).
+
+    PARAMETERS
+    binarize : float or None, default=None
+        Values above it are 1, others 0. None: X has only 0 and 1 already.
+
+    ATTRIBUTES
+    probabilities_ : ndarray of shape (n_components, n_features)
+        Of a 1 in each column.
+
+    Examples
+    --------
+    >>> from suffice.mixture import BernoulliMixture
+    >>> X = [[1, 1, 0, 0], [1, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]]
+    >>> labels = BernoulliMixture(2, random_state=0).fit_predict(X)
+    >>> bool(labels[0] == labels[1] == labels[4] != labels[2])
+    True
+    """
+
+    def __init__(
+        self, n_components=1, *, binarize=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
+        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
+        verbose=0,
+    ):  # fmt: skip
+        super().__init__(
+            n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
+            batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
+            random_state=random_state, warm_start=warm_start, verbose=verbose,
+        )  # fmt: skip
+        self.binarize = binarize
+
+    def _reader(self):
+        return reader("bernoulli", binarize=self.binarize)
+
+    def _model(self, rows, n_outcomes, weights):
+        return Bernoulli.for_data(rows, n_outcomes)
+
+    def _expose(self, model, moments):
+        self.probabilities_ = model.probabilities(moments)[1::2].T.copy()
+
+    def _n_parameters(self):
+        return self.probabilities_.size + self.n_components - 1
+
+
+@documented
+class CategoricalMixture(Mixture):
+    """A mixture of rows of categories, independent given the component; strings of fixed length over an alphabet.
+
+    Categories are the distinct values of the training rows. A category that was not seen in training is missing at prediction, with a
+    warning.
+
+    PARAMETERS
+    min_categories : int, array-like of shape (n_features,) or None, default=None
+        Categories 0 .. min_categories - 1 exist in a column even where they do not occur in training.
+
+    ATTRIBUTES
+    categories_ : list of ndarrays
+    probabilities_ : list of ndarrays of shape (n_components, n_categories of the column)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.mixture import CategoricalMixture
+    >>> strings = ["abba", "abbb", "cabc", "cacc", "abba", "cabc"]
+    >>> X = np.array([[ord(letter) for letter in string] for string in strings])
+    >>> labels = CategoricalMixture(2, random_state=0).fit_predict(X)
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    _sparse = False
+
+    def __init__(
+        self, n_components=1, *, min_categories=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
+        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
+        verbose=0,
+    ):  # fmt: skip
+        super().__init__(
+            n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
+            batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
+            random_state=random_state, warm_start=warm_start, verbose=verbose,
+        )  # fmt: skip
+        self.min_categories = min_categories
+
+    def _reader(self):
+        return reader("categorical", min_categories=self.min_categories)
+
+    def _model(self, rows, n_outcomes, weights):
+        return Categorical(n_outcomes, rows.shape[1], self._reader_.nb.n_categories_)
+
+    def _expose(self, model, moments):
+        self.categories_ = self._reader_.nb.categories_
+        self.probabilities_ = [part.T.copy() for part in np.split(model.probabilities(moments), model.offset[1:])]
+
+    def _n_parameters(self):
+        return self.n_components * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components - 1
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+
+class CountMixture(Mixture):
+    """Shared by the mixtures of counts."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+@documented
+class MultinomialMixture(CountMixture):
+    """A mixture of multinomials: rows of counts of words, drawn independently given the component. Sparse rows stay sparse.
+
+    PARAMETERS
+    ATTRIBUTES
+    probabilities_ : ndarray of shape (n_components, n_features)
+        Of the words.
+
+    Examples
+    --------
+    >>> from suffice.mixture import MultinomialMixture
+    >>> X = [[9, 1, 0], [8, 0, 1], [0, 2, 9], [1, 1, 7]]
+    >>> labels = MultinomialMixture(2, random_state=0).fit_predict(X)
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    def _reader(self):
+        return reader("multinomial")
+
+    def _model(self, rows, n_outcomes, weights):
+        return Multinomial.for_data(rows, n_outcomes, weights)
+
+    def _expose(self, model, moments):
+        self.probabilities_ = (moments.count / moments.weight).T.copy()
+
+    def _n_parameters(self):
+        K, d = self.probabilities_.shape
+        return K * (d - 1) + K - 1
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
+
+
+@documented
+class PoissonMixture(CountMixture):
+    """A mixture of rows of counts in independent Poisson columns.
+
+    PARAMETERS
+    ATTRIBUTES
+    rates_ : ndarray of shape (n_components, n_features)
+
+    Examples
+    --------
+    >>> from suffice.mixture import PoissonMixture
+    >>> labels = PoissonMixture(2, random_state=0).fit_predict([[9, 1], [8, 0], [0, 2], [1, 1]])
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    def _reader(self):
+        return reader("poisson")
+
+    def _model(self, rows, n_outcomes, weights):
+        return Poisson.for_data(rows, n_outcomes)
+
+    def _expose(self, model, moments):
+        self.rates_ = rates(moments)
+
+    def _n_parameters(self):
+        return self.rates_.size + self.n_components - 1
+
+
+@documented
+class MixedMixture(Mixture):
+    """A mixture for one table with columns of several kinds: numbers, categories, yes and no, counts.
+
+    PARAMETERS
+    kinds : dict {column: kind}, list of kinds, one kind or "auto", default="auto"
+        "gaussian", "categorical", "bernoulli" or "count", as in `suffice.MixedNB`.
+
+    ATTRIBUTES
+    kinds_ : dict {column: kind}
+    means_, variances_ : dict {column: ndarray of shape (n_components,)}
+        Of the Gaussian columns.
+    probabilities_ : dict {column: ndarray of shape (n_components, n_categories)}
+    rates_ : dict {column: ndarray of shape (n_components,)}
+    categories_ : dict {column: list of categories}
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from suffice.mixture import MixedMixture
+    >>> X = pd.DataFrame({"height": [1.9, 1.6, None, 1.61, 1.88, 1.6], "hair": ["long", "short", "short", None, "long", "short"]})
+    >>> labels = MixedMixture(2, random_state=0).fit_predict(X)
+    >>> bool(labels[0] == labels[4] != labels[1])
+    True
+    """
+
+    _sparse = False
+
+    def __init__(
+        self, n_components=1, *, kinds="auto", tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
+        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
+        verbose=0,
+    ):  # fmt: skip
+        super().__init__(
+            n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
+            batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
+            random_state=random_state, warm_start=warm_start, verbose=verbose,
+        )  # fmt: skip
+        self.kinds = kinds
+
+    def _reader(self):
+        return reader("mixed", kinds=self.kinds)
+
+    def _validated(self, X, *, reset):
+        return validated_table(self, X, reset=reset)
+
+    def _model(self, rows, n_outcomes, weights):
+        return self._reader_.nb._model(rows, n_outcomes, None, None)
+
+    def _expose(self, model, moments):
+        nb = self._reader_.nb
+        named = [nb.columns_[j] for j in nb._order]
+        first, second = model.cuts
+        parts, (_, categories, _) = moments.parts, model.models
+        mean, variance = mean_and_variance(parts[0])
+        self.kinds_, self.categories_ = nb.kinds_, nb.categories_
+        self.means_ = dict(zip(named[:first], (mean + model.location).T, strict=True))
+        self.variances_ = dict(zip(named[:first], variance.T, strict=True))
+        blocks = np.split(categories.probabilities(parts[1]), categories.offset[1:]) if second > first else []
+        self.probabilities_ = {name: block.T for name, block in zip(named[first:second], blocks, strict=True)}
+        self.rates_ = dict(zip(named[second:], rates(parts[2]).T, strict=True))
+
+    def _n_parameters(self):
+        each = 2 * len(self.means_) + len(self.rates_) + sum(part.shape[1] - 1 for part in self.probabilities_.values())
+        return self.n_components * each + self.n_components - 1
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.string = True
+        return tags

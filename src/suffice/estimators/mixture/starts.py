@@ -1,0 +1,200 @@
+"""Where EM starts: k-means on rows made comparable, k-means++ seeds, random rows or random shares.
+
+Rows take part as points: numbers in units of their column's spread, categories as one-hot, counts by their square roots, words by the
+square roots of their frequencies. A missing cell sits at its column's mean, so that it pulls nowhere. A start sees distinct rows with
+their total weights, in an order of their own, so that a row of weight 2 is the same as the row twice to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ...families import categorical, gaussian_diagonal, gaussian_full, gaussian_tied, mixed, multinomial
+from ...families.rows import dense
+from ...kernels.rows import dense_keys, sparse_keys
+
+STARTS = ("kmeans", "k-means++", "random", "random_from_data")
+MAX_ROWS = 10_000  # rows that take part in a start
+LLOYD = 20  # rounds of k-means
+
+
+def points_of(model, X, weights: np.ndarray) -> np.ndarray:
+    """Rows as points of a Euclidean space."""
+    if isinstance(model, mixed.Mixed):
+        parts = zip(model.models, model.split(X), strict=True)
+        return np.hstack([points_of(part, own, weights) for part, own in parts])
+    if isinstance(model, (gaussian_diagonal.GaussianDiagonal, gaussian_full.GaussianFull, gaussian_tied.GaussianTied)):
+        return standardised(dense(X) - model.location, weights)
+    if isinstance(model, categorical.Bernoulli):
+        return filled(dense(X), weights)
+    if isinstance(model, categorical.Categorical):
+        hot = model.one_hot(X).toarray()
+        seen = ~np.isnan(dense(X))
+        hot[~seen[:, model.column_of]] = np.nan
+        return filled(hot, weights) * np.sqrt(0.5)
+    X = np.sqrt(np.maximum(dense(X), 0.0))
+    if isinstance(model, multinomial.Multinomial):
+        return X / np.maximum(np.sqrt((X**2).sum(axis=1, keepdims=True)), 1e-300)
+    return filled(X, weights)
+
+
+def filled(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    missing = np.isnan(X)
+    return np.where(missing, weighted_means(X, weights), X) if missing.any() else X
+
+
+def weighted_means(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Of the observed cells of every column; 0 where there are none."""
+    seen = ~np.isnan(X)
+    return weights @ np.where(seen, X, 0.0) / np.maximum(weights @ seen, 1e-300)
+
+
+def standardised(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    z = filled(z, weights)
+    z = z - weighted_means(z, weights)
+    spread = np.sqrt(weighted_means(z**2, weights))
+    return z / np.where(spread > 1e-12 * np.maximum(np.abs(z).max(axis=0, initial=0.0), 1e-300), spread, 1.0)
+
+
+def sampled(X, weights: np.ndarray, generator, labels: np.ndarray | None = None) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Distinct rows (with their labels) in an order of their own, their total weights, and the places of one of each.
+
+    Of more than MAX_ROWS distinct rows as many are drawn by weight, and how often each was drawn is its weight.
+    """
+    labels = np.zeros(X.shape[0]) if labels is None else labels
+    chosen = np.arange(X.shape[0])
+    if len(chosen) > MAX_ROWS:
+        order, firsts = runs_of_equal_rows(X, labels)
+        chosen, weights = order[firsts], np.add.reduceat(weights[order], firsts)
+        if len(chosen) > MAX_ROWS:
+            steps = np.cumsum(weights)
+            draws = np.searchsorted(steps, generator.random(MAX_ROWS) * steps[-1], side="right")
+            counts = np.bincount(np.minimum(draws, len(chosen) - 1), minlength=len(chosen))
+            chosen, weights = chosen[counts > 0], counts[counts > 0].astype(float)
+        X, labels = X[chosen], labels[chosen]
+    if not len(chosen):
+        return X, weights, chosen
+    cells = np.column_stack([np.nan_to_num(dense(X), nan=np.inf), labels])
+    order = np.lexsort(cells.T[::-1])
+    cells = cells[order]
+    firsts = np.flatnonzero(np.concatenate([[True], (cells[1:] != cells[:-1]).any(axis=1)]))
+    places = order[firsts]
+    return X[places], np.add.reduceat(weights[order], firsts), chosen[places]
+
+
+def distinct(X, labels: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Few distinct rows: each once, with its total weight, in an order of their own. Rows that are so anyway stay in theirs."""
+    order, firsts = runs_of_equal_rows(X, labels)
+    if len(firsts) > MAX_ROWS or (len(firsts) == len(labels) and (weights == weights[0]).all()):
+        return X, labels, weights
+    places = order[firsts]
+    return X[places], labels[places], np.add.reduceat(weights[order], firsts)
+
+
+def runs_of_equal_rows(X, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An order in which equal rows of equal label stand together, and where each run of them begins."""
+    keys = row_keys(X, labels)
+    order = np.argsort(keys, kind="stable")
+    return order, np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+
+
+def row_keys(X, labels: np.ndarray) -> np.ndarray:
+    """Equal for equal rows of equal label, dense or sparse."""
+    keys = np.zeros(X.shape[0], dtype=np.uint64)
+    dense_keys(np.ascontiguousarray(labels, dtype=float)[:, None], keys)
+    keys *= np.uint64(3)  # a label is no cell
+    if isinstance(X, np.ndarray):
+        dense_keys(X, keys)
+    else:
+        sparse_keys(X.indptr, X.indices, X.data, keys)
+    return keys
+
+
+def drawn(shares: np.ndarray, generator) -> int:
+    steps = np.cumsum(shares)
+    return int(min(np.searchsorted(steps, generator.random() * steps[-1], side="right"), len(shares) - 1))
+
+
+def distances(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    squares = (points**2).sum(axis=1)[:, None] - 2 * points @ centres.T + (centres**2).sum(axis=1)
+    return np.maximum(squares, 0.0)
+
+
+def plus_plus(points: np.ndarray, weights: np.ndarray, n_centres: int, generator) -> np.ndarray:
+    """k-means++ seeds: each drawn by its squared distance from those before, the best of a few draws."""
+    chosen = [drawn(weights, generator)]
+    nearest = distances(points, points[chosen])[:, 0]
+    n_tries = 2 + int(np.log(max(n_centres, 1)))
+    for _ in range(1, n_centres):
+        shares = weights * nearest
+        if not shares.sum() > 0:  # fewer distinct rows than components
+            chosen.append(drawn(weights, generator))
+            continue
+        tries = [drawn(shares, generator) for _ in range(n_tries)]
+        closer = np.minimum(nearest[:, None], distances(points, points[tries]))
+        best = int((weights @ closer).argmin())
+        chosen.append(tries[best])
+        nearest = closer[:, best]
+    return points[chosen]
+
+
+def k_means(points: np.ndarray, weights: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """The places of the points after some rounds of Lloyd's algorithm."""
+    places = distances(points, centres).argmin(axis=1)
+    for _ in range(LLOYD):
+        hot = sparse.csr_matrix((weights, places, np.arange(len(places) + 1)), shape=(len(places), len(centres)))
+        mass = np.asarray(hot.sum(axis=0)).ravel()
+        means = np.asarray(hot.T @ points) / np.maximum(mass, 1e-300)[:, None]
+        centres = np.where((mass > 0)[:, None], means, centres)
+        before, places = places, distances(points, centres).argmin(axis=1)
+        if (places == before).all():
+            break
+    return places
+
+
+def start_shares(model, X, weights, how: str, generator, labels=None) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Some rows and their shares of the components (rows by components, weighted): what the first M-step takes; and their places."""
+    K = model.n_outcomes
+    rows, row_weights, places = sampled(X, weights, generator, labels)
+    n = rows.shape[0]
+    shares = np.zeros((n, K))
+    if how == "random":
+        shares = generator.random((n, K))
+        shares /= shares.sum(axis=1, keepdims=True)
+    elif how == "random_from_data":
+        for k in range(K):
+            shares[drawn(row_weights * (shares.sum(axis=1) == 0) + 1e-12, generator), k] = 1.0
+    elif K == 1:
+        shares[:] = 1.0
+    else:
+        points = points_of(model, rows, row_weights)
+        known = None if labels is None else labels[places]
+        if known is None or (known < 0).all():
+            centres = plus_plus(points, row_weights, K, generator)
+        else:
+            centres = labelled_centres(points, row_weights, known, K, generator)
+        rounds = k_means(points, row_weights, centres) if how == "kmeans" else distances(points, centres).argmin(axis=1)
+        shares[np.arange(n), rounds] = 1.0
+    if labels is not None:
+        known = labels[places]
+        shares[known >= 0] = np.eye(K)[known[known >= 0]]
+    return rows, row_weights[:, None] * shares, places
+
+
+def labelled_centres(points, weights, labels, n_centres: int, generator) -> np.ndarray:
+    """Components with labelled rows start at their means, the others at k-means++ seeds of the unlabelled rows."""
+    centres = np.empty((n_centres, points.shape[1]))
+    empty = []
+    for k in range(n_centres):
+        own = labels == k
+        if own.any() and weights[own].sum() > 0:
+            centres[k] = weights[own] @ points[own] / weights[own].sum()
+        else:
+            empty.append(k)
+    if empty:
+        free = np.flatnonzero(labels < 0) if (labels < 0).any() else np.arange(len(labels))
+        centres[empty] = plus_plus(points[free], weights[free], len(empty), generator)
+    return centres

@@ -1,0 +1,48 @@
+"""Columns of numbers, normal given the class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...families.gaussian_diagonal import GaussianDiagonal, mean_and_variance
+from ..classifier import GenerativeClassifier
+from .sections import documented
+
+
+@documented
+class GaussianNB(GenerativeClassifier):
+    """Gaussian naive Bayes: numeric columns, normal and independent given the class.
+
+    Use it for tables of numbers. It does not depend on the units of the columns.
+
+    PARAMETERS
+    ATTRIBUTES
+    theta_, var_ : ndarray of shape (n_classes, n_features)
+        Means and variances.
+    class_prior_ : ndarray of shape (n_classes,)
+
+    References
+    ----------
+    A. Masegosa (2014). Stochastic discriminative EM. UAI.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from suffice import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> plain = cross_val_score(GaussianNB(loss="nll"), X, y).mean()
+    >>> trained = cross_val_score(GaussianNB(random_state=0), X, y).mean()
+    >>> bool(trained > plain + 0.01)
+    True
+    """
+
+    def _model(self, X, n_outcomes, codes, weights):
+        if self.algorithm == "paper":
+            return GaussianDiagonal(n_outcomes, X.shape[1], np.zeros(X.shape[1]))
+        return GaussianDiagonal.for_data(X, n_outcomes)
+
+    def _expose(self, model, moments) -> None:
+        mean, self.var_ = mean_and_variance(moments)
+        self.theta_ = mean + model.location
+        self.class_prior_ = moments.mass / moments.mass.sum()

@@ -1,0 +1,65 @@
+"""Sections of the docstrings that all classifiers share."""
+
+PARAMETERS = """
+    Parameters
+    ----------
+    loss : {"ncll", "hinge", "nll"}, default="ncll"
+        What training minimises: the conditional likelihood of the labels (as logistic regression does), the hinge loss (as a
+        support vector machine does), or the joint likelihood (plain naive Bayes).
+    prior : float, "laplace", "log" or "auto", default="auto"
+        Pseudo-counts: the regulariser. "auto" chooses on held-out parts of the training rows and keeps maximum likelihood where
+        training for classification shows no gain; under "nll" it is the least that makes every estimate finite.
+    algorithm : {"auto", "incremental", "stochastic", "batch", "paper"}, default="auto"
+        "auto" is incremental where one number a row and class fits in memory, else stochastic. "paper" follows Masegosa (2014).
+    step_size : float, schedule or None, default=None
+        Only for stochastic learners. A number multiplies the first rate; a schedule comes from `suffice.learners.step_sizes`.
+    max_epochs : int, default=100
+        Most passes over the data.
+    tol : float, default=1e-3
+        Training stops when the duality gap is below tol times the loss.
+    average : bool, default=True
+        Average the natural parameters of stochastic learners.
+    class_prior : array-like of shape (n_classes,), default=None
+        Class probabilities to put in place of the learned ones.
+    class_weight : dict {label: weight}, "balanced" or None, default=None
+        Factors on the weights of the rows; "balanced" gives every class the same total weight.
+    unlabelled_weight : float or "auto", default="auto"
+        What a row without a label counts, through its marginal likelihood (1: as much as a row under "nll"). "auto" takes the best
+        of a few weights on held-out labelled rows, and 0 unless they gain.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        Print a line a pass.
+    warm_start : bool, default=False
+        Start from the last fit.
+    n_jobs : int or None, default=None
+        Threads that try out priors on the held-out parts side by side; None is one, -1 one for every core. It changes the time, not
+        a bit of the result.
+"""
+
+ATTRIBUTES = """
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of the training rows of each class.
+    moments_, natural_ : records of arrays
+        The model in its two coordinate systems.
+    history_ : dict of lists
+        Per pass: objective, the three losses and accuracy of the best state measured so far, duality gap, shortened steps, seconds.
+        (Many rows of words are measured after every fourth pass and the last one.)
+    n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why training stopped.
+    temperature_, rivalry_, background_ : float
+        How `predict_proba` is calibrated: factor on the scores, how much sharper the rivals of the best class are told apart, and share
+        of the class frequencies (1, 1 and 0 unless held-out rows asked for more).
+    unlabelled_weight_ : float
+        What rows without a label counted.
+    choice_ : the prior that was chosen, or why maximum likelihood was kept.
+"""
+
+
+def documented(cls):
+    """Put the shared sections of the docstring where the class asks for them."""
+    cls.__doc__ = cls.__doc__.replace("    PARAMETERS\n", PARAMETERS.strip("\n") + "\n").replace(
+        "    ATTRIBUTES\n", ATTRIBUTES.strip("\n") + "\n"
+    )
+    return cls

@@ -1,0 +1,84 @@
+"""Tables of words by outcomes as a whole: sums over rows, logarithms, checks and the scores of many rows."""
+
+import math
+
+import numpy as np
+
+from ..compile import compiled
+from ..machine.fast_log import fast_log
+from ..rows import pairs_row
+from .passes import score_row
+
+
+@compiled
+def fill_logs(numbers, logs):
+    """logs = log(numbers), for tables of any size."""
+    for i in range(numbers.shape[0]):
+        for k in range(numbers.shape[1]):
+            logs[i, k] = fast_log(numbers[i, k])
+
+
+@compiled
+def keeps_share(count, prior, share):
+    """Whether every count is finite and at least this share of its prior."""
+    for i in range(count.shape[0]):
+        for k in range(count.shape[1]):
+            if not (count[i, k] >= share * prior[i, k] and count[i, k] < np.inf):
+                return False
+    return True
+
+
+@compiled
+def all_positive(count):
+    """Whether every count is finite and above zero."""
+    for i in range(count.shape[0]):
+        for k in range(count.shape[1]):
+            if not 0.0 < count[i, k] < np.inf:
+                return False
+    return True
+
+
+@compiled
+def weighed_logs(count, log_count, log_weight):
+    """sum_wk count_wk log q_kw."""
+    total = 0.0
+    for i in range(count.shape[0]):
+        for k in range(count.shape[1]):
+            total += count[i, k] * (log_count[i, k] - log_weight[k])
+    return total
+
+
+@compiled
+def informations(count, usual, doubt, told):
+    """told[w] = sum_k p_k log(p_k / usual_k), where p are the shares of the outcomes in count[w] and `doubt` usual words."""
+    for w in range(len(count)):
+        total = doubt
+        for k in range(len(usual)):
+            total += count[w, k]
+        told[w] = 0.0
+        for k in range(len(usual)):
+            share = (count[w, k] + doubt * usual[k]) / total
+            if share > 0.0:
+                told[w] += share * math.log(share / usual[k])
+
+
+@compiled
+def add_labelled(rows, y, weights, count):
+    """count[w, k] += sum of weight_i x_iw over the rows of label k."""
+    for i in range(len(y)):
+        if y[i] >= 0:
+            words, values = pairs_row(rows, i)
+            for p in range(len(words)):
+                count[words[p], y[i]] += weights[i] * values[p]
+
+
+@compiled
+def score_rows(rows, which, state, scores):
+    """scores[j, k] = log p(x_i, k) of the rows i = which[j]."""
+    mass, total, count, weight, log_count, log_weight, log_mass = state
+    log_total = math.log(total[0])
+    for j in range(len(which)):
+        words, values = pairs_row(rows, which[j])
+        score_row(words, values, log_count, log_weight, log_mass, scores[j])
+        for k in range(len(mass)):
+            scores[j, k] -= log_total

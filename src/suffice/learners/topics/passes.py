@@ -1,0 +1,244 @@
+"""Learners of models with latent topics: batch EM, and incremental training that stores every document's contribution.
+
+`EM` is for the likelihood. `IncrementalTopics` is `Incremental` with one more thing to remember: where a document's words went (one
+number a word, topic and class, as float32). Both keep each document's proportions between passes and improve them by a few steps, so
+that a pass costs little more than reading the documents. The model brings the inference; nothing here knows a family.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from ...engines.threads import Engine, in_company, shards
+from ..driver import Measure, Problem
+
+SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
+START = 0.05  # size of the multipliers that break the symmetry of topics
+FULL = 4  # every so many passes no document is left out
+REST = 0.3  # documents that wanted less than this share of the tolerance are left out of the others
+PATIENCE = (
+    60_000  # looks at a counter (a tenth of a millisecond or two) before a thread that waits for others goes to sleep
+)
+SHARD = 256  # documents whose contributions one thread fills at a time
+PARTS = 4  # of the words: threads take a block's steps part by part
+ROOM = 0.25  # share of the prior's counts that is left with them
+
+
+@dataclass
+class State:
+    moments: Any
+    generator: np.random.Generator
+    measure: Measure | None = None
+    shapes: Any = None  # proportions of every document under every class
+    multipliers: Any = None
+    stored: Any = None  # contributions: non-zeros x topics x classes
+    arrays: tuple | None = None
+    starts: Any = None  # of every document's words in each part of them, see `parts_of`
+    wanted: Any = None  # the change every document wanted when it was last visited
+    n_passes: int = 0
+    block: int = 1
+    n_shortened: int = 0
+    is_done: bool = False
+    is_searching: bool = False
+
+
+def longest_first(order: np.ndarray, lengths: np.ndarray, size: int) -> np.ndarray:
+    """The order with every block's longest documents first, so that no thread begins one when the others are at their end."""
+    place, longest = np.arange(len(order)), lengths.max(initial=0)
+    rank = place // size * (longest + 1) + longest - lengths[order]
+    return order[np.sort(rank * len(order) + place) % len(order)] if len(order) else order  # ties in their order
+
+
+def parts_of(X, n_parts: int) -> np.ndarray:
+    """Words cut into ranges of about as many non-zeros: row i's of range j are starts[i, j] to starts[i, j + 1]. X is sorted."""
+    reached = np.cumsum(np.bincount(X.indices, minlength=X.shape[1]))
+    part = (reached - 1) * n_parts // max(X.nnz, 1)  # of every word
+    cells = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)) * n_parts + part[X.indices]
+    n_cells = np.bincount(cells, minlength=X.shape[0] * n_parts).reshape(-1, n_parts)
+    return X.indptr[:-1, None] + np.concatenate([np.zeros((len(n_cells), 1), np.int64), n_cells.cumsum(axis=1)], axis=1)
+
+
+def measured(problem: Problem, moments, shapes: np.ndarray | None) -> Measure:
+    """`Problem.measure` with inference that starts where it stopped."""
+    model: Any = problem.model
+    scored: Any = _Scored(model, model.scores(moments, problem.X, shapes=shapes))
+    return replace(problem, model=scored).measure(moments)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A model whose scores are known."""
+
+    model: Any
+    known: np.ndarray
+
+    def scores(self, moments, X, state=None):
+        return self.known
+
+    def __getattr__(self, name: str):
+        return getattr(self.model, name)
+
+
+@dataclass(frozen=True)
+class EM:
+    """Batch EM on labelled and unlabelled documents. With exact or warm inference no pass lowers the likelihood (or its bound)."""
+
+    n_steps: int = 5  # of inference, a document and pass
+    tolerance: float = 1e-3  # of the proportions
+    watch: bool = True
+
+    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+        model: Any = problem.model
+        shapes = model.empty_shapes(len(problem.y))
+        measure = measured(problem, start, None) if self.watch else None
+        lengths = np.asarray(problem.X.sum(axis=1)).ravel()
+        shapes[:] = model.concentration + (lengths / model.n_topics)[:, None, None]
+        return State(start, generator, measure, shapes)
+
+    def step(self, problem: Problem, state: State) -> State:
+        model: Any = problem.model
+        y, shapes = problem.y, state.shapes
+        shares = np.zeros((len(y), model.n_outcomes))
+        labelled = y >= 0
+        shares[labelled, y[labelled]] = 1.0
+        if not labelled.all():
+            scores = model.scores(state.moments, problem.X[~labelled], shapes=shapes[~labelled])
+            shares[~labelled] = softmax(scores, axis=1)
+        weighted = problem.weights[:, None] * shares
+        statistics = model.expected_statistics(
+            problem.X, weighted, state.moments, state.shapes, self.n_steps, self.tolerance
+        )
+        moments = problem.prior + statistics
+        measure = measured(problem, moments, state.shapes) if self.watch else None
+        return State(moments, state.generator, measure, state.shapes)
+
+    def finished(self, problem: Problem, state: State):
+        return state.moments
+
+
+@dataclass(frozen=True)
+class IncrementalTopics:
+    tolerance: float = 1e-3
+    n_steps: int = (
+        20  # of inference at most, to a tenth of the tolerance: half-hearted inference makes the topics circle
+    )
+    n_jobs: int = 1
+    watch: bool = True
+    blocks: int = 64  # a pass is so many blocks of documents, which see the model before the block
+
+    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+        """`start` has topics that differ (EM's); its own size does not matter."""
+        from ...kernels.structures.topics_incremental import fill_contributions, make_room
+
+        model: Any = problem.model
+        X, y = problem.X, problem.y
+        n, K = len(y), model.n_outcomes
+        shapes = model.empty_shapes(n)
+        scores = model.scores(start, X, shapes=None)
+        unlabelled = y < 0
+        if multipliers is None:
+            share = np.bincount(y[~unlabelled], problem.weights[~unlabelled], minlength=K)
+            multipliers = np.tile(-START * share / share.sum(), (n, 1))  # adds nothing to the masses of the classes
+            multipliers[np.arange(n), np.maximum(y, 0)] += START
+            multipliers[unlabelled] = softmax(scores[unlabelled], axis=1)
+        lengths = np.asarray(X.sum(axis=1)).ravel()
+        shapes[:] = model.concentration + (lengths / model.n_topics)[:, None, None]
+        stored = np.empty((X.nnz, model.n_topics, K), dtype=np.float32)
+        rows, options = model.rows_of(X)[0], self._options(problem)
+        arrays = model.state_of(start)
+
+        def fill(part: slice) -> None:
+            fill_contributions(rows, part.start, part.stop, multipliers, arrays, options, shapes, stored)
+
+        deque(Engine(self.n_jobs).each(fill, shards(n, SHARD)), maxlen=0)
+        make_room(rows, problem.weights, stored, problem.prior.count, ROOM)
+        moments = self._moments(problem, multipliers, stored)
+        blocks = self.blocks * (4 if problem.loss.name == "hinge" else 1)  # its steps are bolder
+        block = max(1, min(256, n // blocks))
+        return State(moments, generator, shapes=shapes, multipliers=multipliers, stored=stored, block=block,
+            wanted=np.full(n, np.inf), starts=parts_of(X, PARTS),
+        )  # fmt: skip
+
+    def _options(self, problem: Problem) -> tuple:
+        model: Any = problem.model
+        loss = problem.loss
+        tolerance = model.row_tolerance(loss, problem.prior, self.tolerance)
+        accuracy = self.tolerance * (0.1 if loss.name == "hinge" else 0.3)
+        return (
+            loss.code,
+            float(loss.margin),
+            float(tolerance),
+            float(model.concentration),
+            model.code,
+            self.n_steps,
+            accuracy,
+        )
+
+    def _moments(self, problem: Problem, multipliers, stored):
+        from ...kernels.structures.topics_incremental import add_contributions
+
+        count = problem.prior.count.copy()
+        add_contributions(problem.model.rows_of(problem.X)[0], problem.weights, stored, count)
+        return type(problem.prior)(problem.prior.mass + problem.weights @ multipliers, count)
+
+    def step(self, problem: Problem, state: State) -> State:
+        model = problem.model
+        arrays = state.arrays or model.state_of(state.moments)
+        options = self._options(problem)
+        tolerance, wanted = options[2], state.wanted
+        order = state.generator.permutation(len(problem.y))
+        is_full = state.n_passes % FULL == 0 or self._is_settled(problem, wanted, tolerance)
+        if not is_full:
+            order = order[wanted[order] > REST * tolerance]
+        n_shortened = self._pass(problem, state, order, arrays, options)
+        moments = model.moments_of_state(arrays)
+        if not model.in_domain(moments):  # rounding: rebuild from the contributions
+            moments = self._moments(problem, state.multipliers, state.stored)
+            arrays = model.state_of(moments)
+        measure = measured(problem, moments, state.shapes) if self.watch else None
+        rose = bool(measure and state.measure and measure.objective > state.measure.objective)
+        block = max(1, state.block // 4) if rose else state.block  # documents of a block got in each other's way
+        is_done = is_full and self._is_settled(problem, wanted, tolerance)
+        return replace(
+            state, moments=moments, measure=measure, arrays=arrays, block=block, n_shortened=n_shortened, is_done=is_done,
+            is_searching=rose, n_passes=state.n_passes + 1,
+        )  # fmt: skip
+
+    def _is_settled(self, problem: Problem, wanted, tolerance: float) -> bool:
+        return float(problem.weights @ wanted) < SETTLED * tolerance * float(problem.weights.sum())
+
+    def _pass(self, problem: Problem, state: State, order, arrays, options) -> int:
+        from ...kernels.structures.topics_incremental import work_on_pass
+
+        model: Any = problem.model
+        X, size = problem.X, state.block
+        order = longest_first(order, np.diff(X.indptr), size)
+        ends = np.concatenate([[0], np.cumsum(np.diff(X.indptr)[order])])  # non-zeros up to each document of the order
+        starts = np.append(np.arange(0, len(order), size), len(order))
+        widest = int(np.diff(ends[starts]).max(initial=1))
+        Z, K = model.n_topics, model.n_outcomes
+        proposals = (
+            np.empty((widest, Z, K)),  # steps
+            np.empty((size, K)),  # moves of the multipliers
+            np.empty((size, Z * K)),  # gains: sums of the steps over words
+            np.empty(size, dtype=np.int64),  # places of the steps
+            np.empty(size, dtype=bool),  # whether they failed
+        )
+        counters = np.zeros(8 * (len(starts) + 1), dtype=np.int64)
+
+        def work(_thread: int) -> bool:
+            return work_on_pass(
+                model.rows_of(X)[0], problem.y, problem.weights, order, ends, size, state.multipliers, state.stored,
+                state.shapes, arrays, options, proposals, state.wanted, state.starts, counters, PATIENCE,
+            )  # fmt: skip
+
+        in_company(work, min(self.n_jobs, size))
+        return int(counters[-8])
+
+    def finished(self, problem: Problem, state: State):
+        return state.moments

@@ -1,0 +1,17 @@
+"""Naive Bayes classifiers: columns independent given the class, trained for the likelihood or for classification.
+
+They are drop-in replacements of scikit-learn's: with `loss="nll"` they are the same models; with the default `loss="ncll"` the
+same family of densities is fitted so that it classifies well.
+"""
+
+from .estimators.naive_bayes import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MixedNB,
+    MultinomialNB,
+    PoissonNB,
+)
+
+__all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MixedNB", "MultinomialNB", "PoissonNB"]

@@ -1,0 +1,239 @@
+"""The zip around the tree: members, limits, checksums, the atomic write."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import math
+import os
+import platform
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from .. import __version__
+from .atomic import PathOrFile, replacing
+from .tree import ArchiveError, Decoder, Encoder, is_plain_objects, name_of
+
+FORMAT = "suffice-model"
+VERSION = 1
+HEADER = "header.json"
+MEMBER_NAME = re.compile(r"arrays/\d{1,6}\.npy|objects/\d{1,6}\.json")
+MAX_HEADER = 64 << 20  # bytes
+MAX_MEMBERS = 10_000
+PIECE = 1 << 20
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    NotImplementedError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    RuntimeError,
+)
+
+
+def save(model: Any, path: PathOrFile) -> None:
+    """Write an estimator (or a record) to a file that `load` reads: no pickle, written atomically.
+
+    Raises `ArchiveError` naming the attribute that cannot be saved; an older file at `path` then stays as it was.
+    """
+    members: dict[str, bytes] = {}
+    described: dict[str, dict[str, Any]] = {}
+
+    def put(array: np.ndarray) -> str:
+        name, content = _packed(array, len(members))
+        members[name] = content
+        described[name] = {
+            "size": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "dtype": array.dtype.str if array.dtype.names is None else str(array.dtype.descr),
+            "shape": list(array.shape),
+        }
+        return name
+
+    tree = Encoder(put).encode(model)
+    versions = {"suffice": __version__, "python": platform.python_version()}
+    versions |= {library.__name__: library.__version__ for library in (np, scipy, sklearn)}
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "class": name_of(type(model)),
+        "written_by": versions,
+        "object": tree,
+        "members": described,
+    }
+    text = json.dumps(head, allow_nan=False, ensure_ascii=True, separators=(",", ":")).encode()
+    if len(text) > MAX_HEADER or len(members) > MAX_MEMBERS:
+        raise ArchiveError(
+            f"the model needs a header of {len(text):,} bytes and {len(members):,} arrays; the limits are "
+            f"{MAX_HEADER:,} and {MAX_MEMBERS:,}: keep long lists of numbers as arrays"
+        )
+
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in {HEADER: text, **members}.items():
+            archive.writestr(zipfile.ZipInfo(name), content)  # a fixed date: the same model is the same bytes
+
+
+def load(path: PathOrFile, *, max_bytes: int | None = None) -> Any:
+    """Read what `save` wrote. Safe on files from strangers: nothing but this package's own classes is made.
+
+    `max_bytes` limits what is unpacked into memory; the default is 64 MiB plus 20 times the size of the file.
+    """
+    with _opened(path) as (archive, size):
+        limit = 20 * size + (64 << 20) if max_bytes is None else max_bytes
+        head = _header_of(archive, min(limit, MAX_HEADER))
+        arrays = _members_of(archive, head, limit)
+        model = Decoder(lambda member: arrays[member]).decode(head["object"])
+        check = getattr(model, "_check_loaded", None)  # a model's own test of shapes and domains
+        if callable(check):
+            check()
+        return model
+
+
+def header(path: PathOrFile) -> dict[str, Any]:
+    """The header alone (class, versions, parameters, members), without reading any array."""
+    with _opened(path) as (archive, _):
+        return _header_of(archive, MAX_HEADER)
+
+
+def _packed(array: np.ndarray, number: int) -> tuple[str, bytes]:
+    if array.dtype.hasobject:
+        return f"objects/{number}.json", json.dumps(array.ravel().tolist(), separators=(",", ":")).encode()
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, allow_pickle=False)
+    return f"arrays/{number}.npy", buffer.getvalue()
+
+
+@contextlib.contextmanager
+def _opened(path: PathOrFile) -> Iterator[tuple[zipfile.ZipFile, int]]:
+    """The archive and its size; whatever goes wrong inside with a bad file leaves as an ArchiveError."""
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else "<stream>"
+    with contextlib.ExitStack() as stack:
+        if isinstance(path, str | os.PathLike):
+            file: IO[bytes] = stack.enter_context(open(path, "rb"))
+        else:
+            file = io.BytesIO(path.read())
+        size = file.seek(0, os.SEEK_END)
+        try:
+            file.seek(0)
+            start = file.read(4)
+            if not start.startswith(b"PK"):
+                kind = "is empty" if not start else "is not a zip"
+                raise ArchiveError(f"the file {kind}: it was not written by suffice.save")
+            yield stack.enter_context(zipfile.ZipFile(file)), size
+        except ArchiveError as error:
+            raise ArchiveError(f"{name!s}: {error}") from error
+        except (*DAMAGE, OSError) as error:
+            reason = f"{type(error).__name__}: {error}".rstrip(": ")
+            raise ArchiveError(
+                f"{name!s}: the file is truncated or altered ({reason[:200]}); copy it again or save the model anew"
+            ) from error
+        except MemoryError as error:
+            raise ArchiveError(f"{name!s}: not enough memory for this model") from error
+
+
+def _header_of(archive: zipfile.ZipFile, limit: int) -> dict[str, Any]:
+    if HEADER not in archive.namelist():
+        raise ArchiveError(f"it has no {HEADER}: it was not written by suffice.save")
+    head = json.loads(_read(archive, archive.getinfo(HEADER), limit), parse_constant=_refuse_constant)
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise ArchiveError(f"its header does not say format {FORMAT!r}: it was not written by suffice.save")
+    version = head.get("version")
+    if type(version) is not int or version < 1:
+        raise ArchiveError(f"its format version is {version!r:.40}, not a positive integer: the file was altered")
+    if version > VERSION:
+        raise ArchiveError(
+            f"it has format version {version}; suffice {__version__} reads versions up to {VERSION}: "
+            "try `pip install -U suffice`"
+        )
+    return head
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ArchiveError(f"the header holds the number {name}, which JSON does not have")
+
+
+def _members_of(archive: zipfile.ZipFile, head: dict[str, Any], limit: int) -> dict[str, np.ndarray]:
+    described = head["members"]
+    names = archive.namelist()
+    if len(names) > MAX_MEMBERS + 1:
+        raise ArchiveError(f"it has {len(names):,} members; at most {MAX_MEMBERS:,} are allowed")
+    if len(set(names)) != len(names):
+        raise ArchiveError("two members have the same name: the file was altered")
+    for name in set(names) - {HEADER}:
+        if not MEMBER_NAME.fullmatch(name) or name not in described:
+            raise ArchiveError(f"it has a member {name!r:.80} that does not belong into a model file")
+    if missing := set(described) - set(names):
+        raise ArchiveError(f"the member {sorted(missing)[0]!r:.80} is missing: the file was altered")
+    total = sum(info.file_size for info in archive.infolist())
+    if total > limit:
+        raise ArchiveError(
+            f"it unpacks to {total:,} bytes, more than the limit of {limit:,}; if you trust the file, "
+            f"load(path, max_bytes={total})"
+        )
+    return {name: _array(archive, name, described[name]) for name in described}
+
+
+def _array(archive: zipfile.ZipFile, name: str, said: dict[str, Any]) -> np.ndarray:
+    info = archive.getinfo(name)
+    if info.file_size != said["size"]:
+        raise ArchiveError(f"{name} has {info.file_size:,} bytes, the header says {said['size']!r:.40}")
+    content = _read(archive, info, info.file_size)
+    if hashlib.sha256(content).hexdigest() != said["sha256"]:
+        raise ArchiveError(f"the checksum of {name} does not match: the file was altered; copy it again")
+    shape = tuple(said["shape"])
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise ArchiveError(f"{name} is said to have the shape {shape!r:.80}")
+    if name.startswith("objects/"):
+        items = np.fromiter(json.loads(content), dtype=object)
+        if not is_plain_objects(items):
+            raise ArchiveError(f"{name} holds more than strings and numbers")
+        return items.reshape(shape)
+    buffer = io.BytesIO(content)
+    version = np.lib.format.read_magic(buffer)
+    reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version in reader:  # version 3 (names outside latin-1) is left to read_array
+        actual, _, dtype = reader[version](buffer)
+        if dtype.hasobject or actual != shape or math.prod(actual) * dtype.itemsize != len(content) - buffer.tell():
+            raise ArchiveError(f"{name} is a {dtype} array of shape {actual}, not what the header says: {shape}")
+    buffer.seek(0)
+    array = np.lib.format.read_array(buffer, allow_pickle=False)
+    if array.shape != shape:
+        raise ArchiveError(f"{name} has the shape {array.shape}, the header says {shape}")
+    return array
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
+    """A member's bytes, never more than `limit`, whatever sizes it declares."""
+    if info.flag_bits & 0x1:
+        raise ArchiveError(f"{info.filename} is encrypted")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ArchiveError(f"{info.filename} is compressed by a method other than deflate")
+    pieces, total = [], 0
+    if info.file_size <= limit:
+        with archive.open(info) as file:
+            while piece := file.read(PIECE):
+                total += len(piece)
+                if total > limit:
+                    break
+                pieces.append(piece)
+    if info.file_size > limit or total > limit:
+        raise ArchiveError(f"{info.filename:.80} has {max(info.file_size, total):,} bytes; the limit is {limit:,}")
+    if total != info.file_size:
+        raise ArchiveError(f"{info.filename} ends after {total:,} of {info.file_size:,} bytes: the file was truncated")
+    return b"".join(pieces)
