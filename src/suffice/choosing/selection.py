@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from ..engines.threads import Engine
 from ..learners.driver import Problem, run
-from ..learners.incremental import Incremental
+from ..learners.incremental import Incremental, Warm
 from .calibration import best_background, best_rivalry, best_temperature, clipped_losses, shares
 from .priors import ENOUGH, Axis, Setting, interior, search
 
@@ -224,13 +224,13 @@ class Selection:
         epochs = self.max_epochs if not self.shares_rows else 6 if fold.multipliers is None else 4
         fit = run(
             learner, sub, view.start, fold.generator, max_epochs=epochs, tol=self.tol,
-            multipliers=fold.multipliers, collected=view.collected,
+            warm=None if fold.multipliers is None else Warm(fold.multipliers, view.collected),
         )  # fmt: skip
         fold.multipliers = fit.multipliers
-        if fit.state is not None and (sub.y >= 0).all():
+        if fit.arrays is not None and (sub.y >= 0).all():
             view.collected = fit.moments - sub.prior
         rows = sub.X if self.shares_rows else self.problem.X
-        return model.scores(fit.moments, rows, fit.state, which=fold.held_out)
+        return model.scores(fit.moments, rows, fit.arrays, which=fold.held_out)
 
     def _view(self, fold: Fold, setting: Setting) -> View:
         """The fold's training part as the setting reads its rows; only the last one is kept."""

@@ -12,7 +12,7 @@ from ..choosing.selection import Choice
 from ..choosing.unlabelled import rows_of
 from ..families.completion import any_missing
 from ..families.rows import empty_rows
-from ..learners.driver import Fit, Problem
+from ..learners.driver import Fit, Problem, Stop
 from ..learners.incremental import Incremental
 from ..learners.step_sizes import step_size_of
 from ..learners.stochastic import stream_size, stream_step, with_step
@@ -167,7 +167,7 @@ class Streaming:
         model = problem.model
         if not problem.loss.is_discriminative or (not first and self._keeps_likelihood):
             moments = statistics + self._given_prior(model, statistics, discriminative=False)
-            return Fit(moments, None, converged=True, n_iter=1, stopped="closed form"), None, 0
+            return Fit(moments, n_iter=1), None, 0
         sums = self._stream_prior(problem, statistics) if first else self._sums
         if sums is None:  # after `fit`; of some algorithms moments add up to one
             sums = self.moments_ * max(1.0, self._size / float(self.moments_.mass.sum()))
@@ -207,7 +207,7 @@ class Streaming:
             part = replace(part, prior=sums)
             state = learner.step(part, learner.init(part, sums, np.random.default_rng(n_steps)))
             n_shortened += state.n_shortened
-            moved = learner.finished(part, state)
+            moved = learner.last_moments(part, state)
             natural = model.natural_of(moved if model.in_domain(moved) else sums)
             if model.in_domain(moved) and natural.is_finite():
                 sums = moved
@@ -222,6 +222,6 @@ class Streaming:
         """The average of the natural parameters, or the last of them."""
         shown = model.moments_of(average, float(moments.mass.sum())) if self.average else moments
         shown = shown if model.in_domain(shown) else moments
-        fit = Fit(shown, None, converged=True, n_iter=1, stopped="one pass over the batch")
+        fit = Fit(shown, n_iter=1).ended(Stop.ONE_PASS)
         fit.history = {"shortened": [*([] if first else self.history_.get("shortened", [])), n_shortened]}
         return fit

@@ -19,11 +19,12 @@ from ..choosing.unlabelled import choose_weight, rows_of, weighted
 from ..engines.threads import Engine, n_threads
 from ..families.completion import any_missing
 from ..learners.batch import Batch
-from ..learners.driver import Fit, Problem, run
-from ..learners.incremental import Incremental
+from ..learners.driver import Fit, Problem, Stop, run
+from ..learners.incremental import Incremental, Warm
 from ..learners.paper import Paper
 from ..learners.step_sizes import step_size_of
 from ..learners.stochastic import Stochastic
+from ..learners.watch import Watch
 from ..losses import Loss
 
 MAX_CIRCLES = 30  # incremental passes over rows with missing cells
@@ -170,19 +171,20 @@ class Training:
         """
         circles = isinstance(learner, Incremental) and problem.loss.is_discriminative and any_missing(problem.X)
         epochs = min(self.max_epochs, MAX_CIRCLES) if circles else self.max_epochs
-        options = {"tol": self.tol, "report": self._reporter()}
-        fit = run(learner, problem, start, generator, max_epochs=epochs, multipliers=warm, **options)
+        options: Any = {"tol": self.tol, "watch": Watch(self._reporter())}
+        warm = None if warm is None else Warm(warm)
+        fit = run(learner, problem, start, generator, max_epochs=epochs, warm=warm, **options)
         if not circles or fit.converged or epochs == self.max_epochs:
             return fit
         last = run(Batch(), problem, fit.moments, generator, max_epochs=self.max_epochs - epochs, **options)
         for name, values in last.history.items():
             fit.history[name] += values
-        last.history, last.n_iter, last.multipliers = fit.history, fit.n_iter + last.n_iter, fit.multipliers
+        last.history, last.n_iter, last.memory = fit.history, fit.n_iter + last.n_iter, fit.memory
         return last
 
     def _keep_likelihood(self, plain: Problem, choice: Choice) -> tuple[Problem, Fit, Choice]:
         plain, self._statistics, start = self._likelihood(plain, keep=True)
-        fit = Fit(start, plain.measure(start), converged=True, stopped=f"maximum likelihood was kept: {choice.reason}")
+        fit = Fit(start, plain.measure(start)).ended(Stop.LIKELIHOOD, reason=choice.reason)
         record_history(fit)
         return plain, fit, choice
 
@@ -201,14 +203,13 @@ class Training:
         if self.algorithm == "paper":
             fit = run(
                 Paper(step_size_of(self.step_size)), problem, priors.interior(model, statistics), generator,
-                max_epochs=self.max_epochs, tol=self.tol, report=self._reporter(), keep_best=False,
+                max_epochs=self.max_epochs, tol=self.tol, watch=Watch(self._reporter()), keep_best=False,
             )  # fmt: skip
             return fit, choice
         problem = replace(problem, loss=Loss("nll"))  # with one class there is nothing to discriminate
         start = statistics + prior
         if not model.is_latent(problem.X):
-            fit = Fit(start, problem.measure(start) if model.in_domain(start) else None, converged=True, n_iter=1)
-            fit.stopped = "closed form"
+            fit = Fit(start, problem.measure(start) if model.in_domain(start) else None, n_iter=1)
             record_history(fit)
             return fit, choice
         fit = run(
@@ -218,7 +219,7 @@ class Training:
             generator,
             max_epochs=self.max_epochs,
             tol=self.tol,
-            report=self._reporter(),
+            watch=Watch(self._reporter()),
         )
         return fit, choice
 
@@ -312,4 +313,5 @@ def record_history(fit: Fit) -> None:
     if fit.measure is not None:
         for name in ("objective", "nll", "ncll", "hinge", "accuracy"):
             fit.history[name] = [getattr(fit.measure, name)]
+        fit.history["best"] = fit.history["objective"]
         fit.history["shortened"], fit.history["seconds"] = [0], [0.0]

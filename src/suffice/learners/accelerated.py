@@ -15,15 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from .em import BatchEM, MixtureProblem, State
+from .em import BatchEM, Expectations, MixtureProblem
+from .state import State
 
 FARTHEST = 4.0  # the least bound on `a`; it is multiplied where a leap reaches it and halved where one fails
 GROWTH = 4.0
 
 
-@dataclass
-class LeapState(State):
-    coordinates: Any = None
+@dataclass(frozen=True)
+class Leaps(Expectations):
+    """The memory of the learner, beside that of EM."""
+
+    origin: Any = None  # moments that set the units of the coordinates
     before: Any = None  # moments before the last EM step; None: the next step is an EM step
     farthest: float = FARTHEST
 
@@ -34,33 +37,35 @@ class AcceleratedEM:
 
     coordinates: Callable
 
-    def init(self, problem: MixtureProblem, start, generator, multipliers=None) -> LeapState:
+    def init(self, problem: MixtureProblem, start, generator, warm=None) -> State:
         state = BatchEM().init(problem, start, generator)
-        return LeapState(
-            state.moments, state.expected, state.measure, coordinates=self.coordinates(problem.model, start)
-        )
+        return replace(state, memory=Leaps(state.memory.expected, origin=start))
 
-    def step(self, problem: MixtureProblem, state: LeapState) -> LeapState:
-        leap = None if state.before is None else self._leap(problem, state)
+    def step(self, problem: MixtureProblem, state: State) -> State:
+        memory = state.memory
+        leap = None if memory.before is None else self._leap(problem, state)
         if leap is not None:
             return leap
-        farthest = state.farthest if state.before is None else max(state.farthest / 2, FARTHEST)
-        stepped: Any = BatchEM().step(problem, state)
-        begins = state.before is None and not stepped.is_searching
-        return replace(stepped, before=state.moments if begins else None, farthest=farthest)
+        farthest = memory.farthest if memory.before is None else max(memory.farthest / 2, FARTHEST)
+        stepped = BatchEM().step(problem, state)
+        begins = memory.before is None and not stepped.is_searching
+        before = state.moments if begins else None
+        return replace(stepped, memory=replace(stepped.memory, before=before, farthest=farthest))
 
-    def _leap(self, problem: MixtureProblem, state: LeapState) -> LeapState | None:
+    def _leap(self, problem: MixtureProblem, state: State) -> State | None:
         """The state after a leap; None if it leads outside the domain or uphill."""
-        following = problem.prior.posterior(state.expected.statistics)
+        memory = state.memory
+        coordinates = self.coordinates(problem.model, memory.origin)
+        following = problem.prior.posterior(memory.expected.statistics)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            first, second, third = (state.coordinates.vector(m) for m in (state.before, state.moments, following))
+            first, second, third = (coordinates.vector(m) for m in (memory.before, state.moments, following))
             step = second - first
             bend = third - second - step
-            length = float(np.clip(np.sqrt(step @ step / max(bend @ bend, 1e-300)), 1.0, state.farthest))
+            length = float(np.clip(np.sqrt(step @ step / max(bend @ bend, 1e-300)), 1.0, memory.farthest))
             vector = first + 2 * length * step + length**2 * bend
             if not np.isfinite(vector).all():
                 return None
-            moments = state.coordinates.moments(vector)
+            moments = coordinates.moments(vector)
         moments = (float(following.mass.sum()) / float(moments.mass.sum())) * moments
         try:
             if not problem.model.in_domain(moments):
@@ -71,8 +76,6 @@ class AcceleratedEM:
         measure = problem.measured(moments, expected)
         if not measure.objective <= state.measure.objective:
             return None
-        farthest = state.farthest * (GROWTH if length == state.farthest else 1.0)
-        return replace(
-            state, moments=moments, expected=expected, measure=measure, before=None, farthest=farthest, n_shortened=0,
-            is_searching=False,
-        )  # fmt: skip
+        farthest = memory.farthest * (GROWTH if length == memory.farthest else 1.0)
+        memory = replace(memory, expected=expected, before=None, farthest=farthest)
+        return replace(state, moments=moments, measure=measure, memory=memory, n_shortened=0, is_searching=False)

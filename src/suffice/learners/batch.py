@@ -10,15 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .driver import Problem
-from .stochastic import State, Stochastic
+from .problem import Problem
+from .state import State
+from .stochastic import Stochastic
 
 
 @dataclass(frozen=True)
 class Batch:
     step_size: float | None = None
 
-    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+    def init(self, problem: Problem, start, generator, warm=None) -> State:
         if problem.loss.is_discriminative:
             return self._descent(problem).init(problem, start, generator)
         return State(start, generator, problem.measure(start))

@@ -10,13 +10,14 @@ the best state should that not pay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .driver import Measure
 from .expectation import Expected, Rows
+from .problem import Measure
+from .state import State
 
 STARVED = 0.5  # rows: a component with less is dying
 MAX_RESEEDED = 3  # for each component
@@ -30,8 +31,6 @@ class MixtureProblem:
     prior: Any
 
     reseeds: bool = True
-    first: Measure | None = None  # at the start of the last run
-    reseeded: list[int] = field(default_factory=list)  # components of the last run
     _last: tuple = (None, None)  # moments and what was expected under them
 
     patience = 1
@@ -63,43 +62,39 @@ class MixtureProblem:
 
     def measured(self, moments, expected: Expected) -> Measure:
         log_likelihood = expected.log_likelihood
-        n = max(float(self.weights.sum()), 1e-300)
-        nll = -log_likelihood / n
-        return Measure(-log_likelihood - self.prior.log_density(moments), nll, nll, np.nan, np.nan, np.nan, np.inf)
+        nll = -log_likelihood / max(float(self.weights.sum()), 1e-300)
+        return Measure(-log_likelihood - self.prior.log_density(moments), nll, nll)
 
     def measure(self, moments) -> Measure:
-        self.first = self.measured(moments, self.expected(moments))
-        return self.first
+        return self.measured(moments, self.expected(moments))
 
 
-@dataclass
-class State:
-    moments: Any
-    expected: Expected  # under these moments
-    measure: Measure
-    n_shortened: int = 0
-    is_done: bool = False
-    is_searching: bool = False
+@dataclass(frozen=True)
+class Expectations:
+    """The memory of the learner: what was expected under the moments, and the components that began anew."""
+
+    expected: Expected
+    reseeded: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class BatchEM:
     """All rows, then the M-step."""
 
-    def init(self, problem: MixtureProblem, start, generator, multipliers=None) -> State:
-        expected, problem.reseeded = problem.expected(start), []
-        return State(start, expected, problem.measured(start, expected))
+    def init(self, problem: MixtureProblem, start, generator, warm=None) -> State:
+        expected = problem.expected(start)
+        return State(start, generator, problem.measured(start, expected), Expectations(expected))
 
     def step(self, problem: MixtureProblem, state: State) -> State:
-        statistics, fresh = reseeded(problem, state) if problem.reseeds else (state.expected.statistics, [])
+        memory = state.memory
+        statistics, fresh = reseeded(problem, state) if problem.reseeds else (memory.expected.statistics, ())
         moments = problem.prior.posterior(statistics)
-        problem.reseeded += fresh
         expected = problem.expected(moments)
         return replace(
             state,
             moments=moments,
-            expected=expected,
             measure=problem.measured(moments, expected),
+            memory=replace(memory, expected=expected, reseeded=memory.reseeded + fresh),
             n_shortened=len(fresh),
             is_searching=bool(fresh),
         )
@@ -116,21 +111,22 @@ def checked(problem: MixtureProblem, moments):
     )
 
 
-def reseeded(problem: MixtureProblem, state: State) -> tuple[Any, list[int]]:
+def reseeded(problem: MixtureProblem, state: State) -> tuple[Any, tuple[int, ...]]:
     """Expected statistics in which a dying component begins anew, each at most MAX_RESEEDED times; and which it is.
 
     It gets a tenth of a fair share: half of it the row that is explained worst, half what all rows look like together.
     """
-    expected, model, rows = state.expected, problem.model, problem.rows
+    expected, model, rows = state.memory.expected, problem.model, problem.rows
     statistics, K = expected.statistics, model.n_outcomes
     total = float(statistics.mass.sum())
     limit = min(STARVED, 0.1 * total / K)
-    dying = [int(k) for k in np.flatnonzero(statistics.mass < limit) if problem.reseeded.count(int(k)) < MAX_RESEEDED]
+    times = state.memory.reseeded
+    dying = [int(k) for k in np.flatnonzero(statistics.mass < limit) if times.count(int(k)) < MAX_RESEEDED]
     if not dying or expected.worst_row < 0 or K == 1:
-        return statistics, []
+        return statistics, ()
     k = dying[0]  # one at a time: two at the same row would stay together
     mass = np.where(np.arange(K) == k, 0.05 * total / K, 0.0)
     row = model.completed_statistics(rows.form.X[[expected.worst_row]], mass[None], state.moments)
     even = model.pooled(replace(statistics, mass=np.ones(K)))
     block = model.spread(mass) if model.table_prior else mass * model.length
-    return statistics + row + model.filled(even, mass, block), [k]
+    return statistics + row + model.filled(even, mass, block), (k,)

@@ -8,29 +8,32 @@ likelihood and the hinge it is dual coordinate ascent on the entropy of the mome
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .driver import Measure, Problem
+from .problem import Problem
+from .state import State
 
 FULL = 4  # every so many passes no row is left out
 
 
-@dataclass
-class State:
-    moments: Any  # when they were last measured
+class Warm(NamedTuple):
+    """Where a run begins: multipliers of an earlier one, and the statistics weighted by them if they are known."""
+
     multipliers: np.ndarray
-    generator: np.random.Generator
-    measure: Measure | None = None  # of the moments; None after a pass that was not measured
-    safe: Any = None  # the multipliers when they were last measured
-    n_shortened: int = 0
-    is_done: bool = False
-    is_searching: bool = False
-    is_settled: bool = False  # the last pass changed next to nothing, but it may have left rows out
+    collected: Any = None
+
+
+@dataclass
+class Dual:
+    """The memory of the learner: every row's weights."""
+
+    multipliers: np.ndarray
+    safe: np.ndarray  # the multipliers when they were last measured
     arrays: tuple | None = None  # the moments in the form the compiled pass updates
     slack: np.ndarray | None = None  # above zero for rows that were far from moving when they were last visited
-    n_passes: int = 0
+    is_settled: bool = False  # the last pass changed next to nothing, but it may have left rows out
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,9 @@ class Incremental:
     )
     watch: bool = True  # measure the objective and the gap (of words, only after every fourth pass and the last one)
 
-    def init(self, problem: Problem, start, generator, multipliers=None, collected=None) -> State:
+    def init(self, problem: Problem, start, generator, warm: Warm | None = None) -> State:
         model, y = problem.model, problem.y
+        multipliers, collected = (None, None) if warm is None else warm
         if multipliers is None:
             multipliers = np.zeros((len(y), model.n_outcomes))
             unlabelled = y < 0
@@ -59,52 +63,55 @@ class Incremental:
                 raise ValueError(
                     "the prior lies outside the domain of the model: give every outcome and column a positive prior"
                 )
-        return State(moments, multipliers.copy(), generator, safe=multipliers)
+        return State(moments, generator, memory=Dual(multipliers.copy(), multipliers))
 
     def step(self, problem: Problem, state: State) -> State:
-        model = problem.model
-        arrays = state.arrays or model.state_of(state.moments)
-        slack = np.zeros(len(problem.y)) if state.slack is None else state.slack
+        model, memory = problem.model, state.memory
+        arrays = memory.arrays or model.state_of(state.moments)
+        slack = np.zeros(len(problem.y)) if memory.slack is None else memory.slack
         order = state.generator.permutation(len(problem.y))
-        is_full = state.is_settled or state.n_passes % FULL == 0
+        is_full = memory.is_settled or state.n_passes % FULL == 0
         if not is_full:
             order = order[slack[order] <= 0.0]
         tolerance = model.row_tolerance(problem.loss, problem.prior, self.tolerance)
         n_moved, n_shortened, change = model.incremental_pass(
-            problem.X, problem.y, problem.weights, order, state.multipliers, arrays, problem.loss, tolerance, slack
+            problem.X, problem.y, problem.weights, order, memory.multipliers, arrays, problem.loss, tolerance, slack
         )
         # words are many and their gap costs a pass to know; tables (whose passes know no change) go on until the gap says so
         is_settled = n_moved == 0 or change < 2.0 * tolerance
         is_done = is_settled and (is_full or not (slack > 0.0).any())
+        memory = replace(memory, arrays=arrays, slack=slack, is_settled=is_settled)
         state = replace(
-            state, measure=None, n_shortened=n_shortened, is_done=is_done, is_settled=is_settled, arrays=arrays, slack=slack,
-            n_passes=state.n_passes + 1,
-        )  # fmt: skip
+            state, measure=None, memory=memory, n_shortened=n_shortened, is_done=is_done, n_passes=state.n_passes + 1
+        )
         is_table = model.table_prior and not np.isfinite(change)
         is_due = (is_full and state.n_passes > 1) or is_done or is_table or not problem.loss.is_discriminative
         return self.measured(problem, state) if self.watch and is_due else state
 
     def measured(self, problem: Problem, state: State) -> State:
         """The state with its moments and their measure. Where rounding left the domain, moments come from the multipliers again."""
-        model, arrays = problem.model, state.arrays
+        model, memory = problem.model, state.memory
+        arrays = memory.arrays
         assert arrays is not None  # a pass was made
         moments = model.moments_of_state(arrays)
         if not model.in_domain(moments):
-            moments = self._moments(problem, state.multipliers)
+            moments = self._moments(problem, memory.multipliers)
             if not model.in_domain(moments):
-                state.multipliers[:] = state.safe
-                moments = self._moments(problem, state.safe)
+                memory.multipliers[:] = memory.safe
+                moments = self._moments(problem, memory.safe)
             arrays = model.state_of(moments)
-        measure = problem.measure(moments, state.multipliers, arrays)
-        return replace(state, moments=moments, arrays=arrays, measure=measure, safe=state.multipliers.copy())
+        measure = problem.measure(moments, memory.multipliers, arrays)
+        memory = replace(memory, arrays=arrays, safe=memory.multipliers.copy())
+        return replace(state, moments=moments, measure=measure, memory=memory)
 
-    def finished(self, problem: Problem, state: State):
-        """The moments after passes that nobody watched."""
-        moments = state.moments if state.arrays is None else problem.model.moments_of_state(state.arrays)
+    def last_moments(self, problem: Problem, state: State):
+        """The moments after passes that were not measured."""
+        memory = state.memory
+        moments = state.moments if memory.arrays is None else problem.model.moments_of_state(memory.arrays)
         if problem.model.in_domain(moments):
             return moments
-        state.arrays = None
-        return self._moments(problem, state.multipliers)
+        memory.arrays = None
+        return self._moments(problem, memory.multipliers)
 
     def _moments(self, problem: Problem, multipliers: np.ndarray):
         if not multipliers.any():

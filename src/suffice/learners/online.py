@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..engines.threads import shards
-from .driver import Measure, run
+from .driver import run
 from .em import BatchEM, MixtureProblem
 from .expectation import Rows
+from .problem import Measure
+from .state import State
 
 START_ROWS = 10_000  # rows that the start is found on
 EXPONENT = 0.6
@@ -52,7 +54,7 @@ def begun(problem: MixtureProblem, start, size: int, generator, max_iter: int, t
     rows = problem.rows
     n = min(rows.n_rows, START_ROWS)
     some = replace(problem, rows=part_of(rows, slice(0, n)), _last=(None, None))
-    fit = run(BatchEM(), some, start, generator, max_epochs=max_iter, tol=tol)  # type: ignore[arg-type]
+    fit = run(BatchEM(), some, start, generator, max_epochs=max_iter, tol=tol)
     expected = some.expected(fit.moments)
     seen = float(rows.weights[:n].sum())
     mean = (1.0 / seen) * expected.statistics
@@ -104,23 +106,11 @@ class OnlineProblem(MixtureProblem):
         some = part_of(self.rows, slice(0, min(self.rows.n_rows, START_ROWS)))
         whole = float(self.weights.sum()) / max(float(some.weights.sum()), 1e-300)
         log_likelihood = whole * some.expected(self.coefficients(moments)).log_likelihood
-        self.first = self.judged(moments, log_likelihood)
-        return self.first
+        return self.judged(moments, log_likelihood)
 
     def judged(self, moments, log_likelihood: float) -> Measure:
         nll = -log_likelihood / max(float(self.weights.sum()), 1e-300)
-        return Measure(-log_likelihood - self.prior.log_density(moments), nll, nll, np.nan, np.nan, np.nan, np.inf)
-
-
-@dataclass
-class State:
-    moments: Any
-    stream: Stream
-    generator: np.random.Generator
-    measure: Measure
-    n_shortened: int = 0
-    is_done: bool = False
-    is_searching: bool = False
+        return Measure(-log_likelihood - self.prior.log_density(moments), nll, nll)
 
 
 @dataclass(frozen=True)
@@ -129,20 +119,20 @@ class OnlineEM:
 
     batch_size: int = 1000
 
-    def init(self, problem: OnlineProblem, start, generator, multipliers=None) -> State:
+    def init(self, problem: OnlineProblem, start, generator, warm=None) -> State:
         rows = problem.rows
         n = min(rows.n_rows, START_ROWS)
         some = slice(0, n) if is_on_disk(rows.form.X) else np.sort(generator.permutation(rows.n_rows)[:n])
         sub = MixtureProblem(part_of(rows, some), problem.prior, reseeds=True)
         found = begun(sub, start, self.batch_size, generator, 20)
-        return State(found.shown(), found, generator, problem.judged(start, found.mean_log_likelihood))
+        return State(found.shown(), generator, problem.judged(start, found.mean_log_likelihood), found)
 
     def step(self, problem: OnlineProblem, state: State) -> State:
         rows = problem.rows
         if is_on_disk(rows.form.X):
-            found = stream(problem, state.stream, self.batch_size)
+            found = stream(problem, state.memory, self.batch_size)
         else:
-            found = replace(state.stream, log_likelihood=0.0, weight=0.0)
+            found = replace(state.memory, log_likelihood=0.0, weight=0.0)
             order = state.generator.permutation(rows.n_rows)
             for part in shards(rows.n_rows, self.batch_size):
                 some = part_of(rows, order[part])
@@ -151,7 +141,7 @@ class OnlineEM:
                 found = moved(found, expected, float(some.weights.sum()), length)
         moments = found.shown()
         whole = found.mean_log_likelihood * float(rows.weights.sum())
-        return replace(state, moments=moments, stream=found, measure=problem.judged(moments, whole))
+        return replace(state, moments=moments, memory=found, measure=problem.judged(moments, whole))
 
 
 def is_on_disk(X) -> bool:

@@ -9,29 +9,24 @@ by shortening.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from ..families.rows import dense
 from ..kernels.loops.paper import gaussian_pass, words_pass
-from .driver import Measure, Problem
+from .problem import Problem
+from .state import State
 from .step_sizes import InverseTime, StepSize, is_schedule
 from .stochastic import batch_step
 
 
-@dataclass
-class State:
-    moments: Any
-    generator: np.random.Generator
-    raw: Any = None  # what the compiled pass updates
+@dataclass(frozen=True)
+class Raw:
+    """The memory of the learner: what the compiled pass updates, and the prior's part of it."""
+
+    arrays: tuple | None = None
     gamma: float = 0.0
     alpha: float = 1.0
-    measure: Measure | None = None
-    n_steps: int = 0
-    n_shortened: int = 0
-    is_done: bool = False
-    is_searching: bool = True
 
 
 @dataclass(frozen=True)
@@ -40,16 +35,21 @@ class Paper:
     scaled: bool = False  # the hinge of Algorithms 4 and 7
     schedule: StepSize = field(default=InverseTime(0.1))
 
-    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+    def init(self, problem: Problem, start, generator, warm=None) -> State:
         family = problem.model.family
         if family == "gaussian_diagonal":
             shape = (problem.model.n_outcomes, problem.model.n_features)
-            return State(start, generator, (np.ones(shape[0]), np.zeros(shape), np.ones(shape)))
+            return self._begun(start, generator, Raw((np.ones(shape[0]), np.zeros(shape), np.ones(shape))))
         if family == "multinomial":
             alpha = float(problem.prior.count.flat[0])
             count = np.full_like(problem.prior.count, alpha)
-            return State(start, generator, (np.ones(len(start.mass)), count, count.sum(axis=0)), alpha=alpha)
-        return State(start, generator)
+            return self._begun(start, generator, Raw((np.ones(len(start.mass)), count, count.sum(axis=0)), alpha=alpha))
+        return self._begun(start, generator, Raw())
+
+    def _begun(self, start, generator, raw: Raw) -> State:
+        return State(
+            start, generator, memory=raw, is_searching=True
+        )  # passes until there are no more: no gain is too small
 
     def step(self, problem: Problem, state: State) -> State:
         n = len(problem.y)
@@ -58,11 +58,14 @@ class Paper:
         rates = schedule.rates(state.n_steps, n)
         if isinstance(self.step_size, float):
             rates = np.minimum(1.0, self.step_size * rates)
-        fixed, gamma = 0, state.gamma
-        before = None if state.raw is None else tuple(array.copy() for array in state.raw)
+        raw = state.memory
+        fixed, gamma = 0, raw.gamma
+        before = None if raw.arrays is None else tuple(array.copy() for array in raw.arrays)
         if problem.model.family == "gaussian_diagonal":
-            fixed = gaussian_pass(dense(problem.X), problem.y, order, rates, *state.raw, problem.loss.code, self.scaled)
-            mass, first, second = (array.copy() for array in state.raw)
+            fixed = gaussian_pass(
+                dense(problem.X), problem.y, order, rates, *raw.arrays, problem.loss.code, self.scaled
+            )
+            mass, first, second = (array.copy() for array in raw.arrays)
             moments = type(state.moments)(mass, problem.model.spread(mass), first, second)
         elif problem.model.family == "multinomial":
             gamma, fixed = words_pass(
@@ -70,13 +73,13 @@ class Paper:
                 problem.y,
                 order,
                 rates,
-                *state.raw,
+                *raw.arrays,
                 gamma,
-                state.alpha,
+                raw.alpha,
                 problem.loss.code,
                 self.scaled,
             )
-            moments = type(state.moments)(state.raw[0] + gamma, state.raw[1] + gamma)
+            moments = type(state.moments)(raw.arrays[0] + gamma, raw.arrays[1] + gamma)
         else:
             moments = state.moments * (1.0 / float(state.moments.mass.sum()))
             for i, rate in zip(order, rates, strict=True):
@@ -84,8 +87,10 @@ class Paper:
                 fixed += shortened
         if not problem.model.in_domain(moments):  # numbers too far from the prior's: the pass is taken back
             measure = state.measure or problem.measure(state.moments)
-            return replace(state, raw=before, measure=measure, n_shortened=int(fixed) + 1, is_done=True)
+            return replace(
+                state, memory=replace(raw, arrays=before), measure=measure, n_shortened=int(fixed) + 1, is_done=True
+            )
         measure = problem.measure(moments)
         return replace(
-            state, moments=moments, gamma=gamma, measure=measure, n_steps=state.n_steps + n, n_shortened=int(fixed)
-        )
+            state, moments=moments, memory=replace(raw, gamma=gamma), measure=measure, n_steps=state.n_steps + n, n_shortened=int(fixed)
+        )  # fmt: skip

@@ -8,17 +8,18 @@ not. Its line search only accepts steps that lower F.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from ..losses import Loss
-from .driver import Fit, Measure
 from .expectation import Rows
+from .problem import Measure
+from .state import State, Stop
+
+FLAT = 1e-8  # largest entry of a gradient, of a row, that counts as zero
 
 
 @dataclass(eq=False)
@@ -29,10 +30,16 @@ class GroupProblem:
     loss: Loss
     prior: Any
     coordinates: Any
+    _first: tuple = (None,)  # moments, F and its gradient there
+
+    patience = 1
 
     @property
     def total(self) -> float:
         return max(float(self.rows.weights.sum()), 1e-300)
+
+    def scale(self, measure: Measure) -> float:
+        return self.total
 
     def value_and_gradient(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """F and its gradient, of a row."""
@@ -42,41 +49,82 @@ class GroupProblem:
         gradient = -self.coordinates.gradient(vector, statistics + self.prior)
         return (loss - prior) / self.total, gradient / self.total
 
+    def measure(self, moments) -> Measure:
+        value, gradient = self.value_and_gradient(self.coordinates.vector(moments))
+        self._first = moments, value, gradient
+        return self.measure_of(value)
+
+    def measure_of(self, value: float) -> Measure:
+        return Measure(self.total * value, value, np.nan)
+
+    def first(self, moments) -> list[tuple[float, np.ndarray]]:
+        """F and its gradient at these moments, if they were measured last."""
+        return [self._first[1:]] if self._first[0] is moments else []
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """The memory of the learner: where it began and what it was told since. Told it again, the minimiser is where it was."""
+
+    start: np.ndarray
+    told: list[tuple[float, np.ndarray]]
+
 
 @dataclass(frozen=True)
 class QuasiNewton:
-    max_iter: int = 150
     tol: float = 1e-6  # relative decrease of F that ends it
 
-    def solve(self, problem: GroupProblem, start, report: Callable[[int, dict], None] | None = None) -> Fit:
-        began = time.perf_counter()
-        history: dict[str, list] = {"objective": [], "seconds": []}
+    def init(self, problem: GroupProblem, start, generator, warm=None) -> State:
+        return State(start, generator, memory=Evaluations(problem.coordinates.vector(start), problem.first(start)))
+
+    def drive(self, problem: GroupProblem, state: State, record) -> None:
+        """scipy's L-BFGS-B; `record` sees every step. While it runs the state's moments are vectors of coordinates."""
+        memory, replay = state.memory, iter(list(state.memory.told))
+        n_known, keeps = record.fit.n_iter, record.watch.keeper is not None
 
         def objective(vector: np.ndarray) -> tuple[float, np.ndarray]:
-            try:
-                value, gradient = problem.value_and_gradient(vector)
-            except np.linalg.LinAlgError:  # a step to the edge of the domain
-                return 1e30, np.zeros_like(vector)
-            if not np.isfinite(value) or not np.isfinite(gradient).all():
-                return 1e30, np.zeros_like(vector)
-            return value, gradient
+            told = next(replay, None)
+            if told is None:
+                told = self._evaluated(problem, vector)
+                if keeps:
+                    memory.told.append(told)
+            return told
 
         def watch(intermediate_result) -> None:
-            history["objective"].append(problem.total * float(intermediate_result.fun))
-            history["seconds"].append(time.perf_counter() - began)
-            if report is not None:
-                report(len(history["objective"]), {name: values[-1] for name, values in history.items()})
+            nonlocal n_known
+            n_known -= 1
+            if n_known >= 0:  # a step of before the interruption
+                return
+            measure = problem.measure_of(float(intermediate_result.fun))
+            moved = replace(state, moments=intermediate_result.x.copy(), measure=measure, is_searching=True)
+            if record(moved):
+                raise StopIteration
 
-        vector = problem.coordinates.vector(start)
-        found = minimize(
-            objective, vector, jac=True, method="L-BFGS-B", callback=watch,
-            options={"maxiter": self.max_iter, "maxcor": 20, "ftol": self.tol, "gtol": 1e-8, "maxls": 30},
-        )  # fmt: skip
-        moments = problem.coordinates.moments(found.x)
-        measure = Measure(problem.total * float(found.fun), float(found.fun), np.nan, np.nan, np.nan, np.nan, np.inf)
-        converged = bool(found.success) or found.nit < self.max_iter
-        stopped = f"L-BFGS made {found.nit} steps"
-        stopped += f" and lowers the objective by less than {self.tol:g}" if converged else ""
-        if not history["objective"]:
-            history = {"objective": [measure.objective], "seconds": [time.perf_counter() - began]}
-        return Fit(moments, measure, history, int(found.nit), converged, stopped)
+        try:
+            found = minimize(
+                objective, memory.start, jac=True, method="L-BFGS-B", callback=watch,
+                options={"maxiter": record.max_epochs, "maxcor": 20, "ftol": self.tol, "gtol": FLAT, "maxls": 30},
+            )  # fmt: skip
+            if not record.is_over:
+                record.end(*self._reason(found))
+        finally:
+            if isinstance(record.fit.moments, np.ndarray):
+                record.fit.moments = problem.coordinates.moments(record.fit.moments)
+        if not record.fit.history:
+            record.fit.history = {"objective": [record.kept.objective], "seconds": [record.seconds]}
+
+    def _evaluated(self, problem: GroupProblem, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        try:
+            value, gradient = problem.value_and_gradient(vector)
+        except np.linalg.LinAlgError:  # a step to the edge of the domain
+            return 1e30, np.zeros_like(vector)
+        if not np.isfinite(value) or not np.isfinite(gradient).all():
+            return 1e30, np.zeros_like(vector)
+        return value, gradient
+
+    def _reason(self, found) -> tuple[Stop, dict]:
+        if not found.success:
+            return Stop.LINE_SEARCH, {}
+        if float(np.abs(found.jac).max(initial=0.0)) <= FLAT:
+            return Stop.FLAT, {}
+        return Stop.SMALL_GAIN, {"passes": "a step of L-BFGS", "tol": self.tol}

@@ -18,22 +18,18 @@ import numpy as np
 
 from ..kernels.loops.weights import weigh_rows
 from ..losses import Loss
-from .driver import Measure, Problem
+from .problem import Measure, Problem
+from .state import State
 from .step_sizes import StepSize, is_schedule
 
 MIN_RATE = 1e-8
 
 
-@dataclass
-class State:
-    moments: Any  # of total mass 1
-    generator: np.random.Generator
-    measure: Measure
-    rate: float = 0.0
-    n_steps: int = 0
-    n_shortened: int = 0
-    is_done: bool = False
-    is_searching: bool = False
+@dataclass(frozen=True)
+class Rate:
+    """The memory of the learner: the rate of the next round."""
+
+    rate: float
 
 
 @dataclass(frozen=True)
@@ -42,11 +38,11 @@ class Stochastic:
     batch_size: int | None = None
     average: bool = True
 
-    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+    def init(self, problem: Problem, start, generator, warm=None) -> State:
         if self._steps_by_row(problem):
             factor = self.step_size if isinstance(self.step_size, float) else 1.0
             rate = problem.model.row_rate * factor
-            return State(problem.prior, generator, problem.measure(problem.prior), rate)
+            return State(problem.prior, generator, problem.measure(problem.prior), Rate(rate))
         candidates = [start]
         if problem.loss.is_discriminative:
             share = 1.0 / float(problem.prior.mass.sum())
@@ -57,7 +53,7 @@ class Stochastic:
         n, K = len(problem.y), problem.model.n_outcomes
         factor = self.step_size if isinstance(self.step_size, float) else 1.0
         rate = min(1.0, 0.005 * self.size(n, K) / K * factor)
-        return State(start, generator, measure, rate)
+        return State(start, generator, measure, Rate(rate))
 
     def _best(self, problem: Problem, candidates: list) -> tuple[Any, Measure]:
         """Maximum likelihood can be a bad place to start (overconfident), the prior too: the better of them and their mean."""
@@ -82,7 +78,9 @@ class Stochastic:
         order = state.generator.permutation(n)
         times = np.arange(state.n_steps, state.n_steps + n)
         rates = (
-            self.step_size.rates(state.n_steps, n) if is_schedule(self.step_size) else state.rate / (1.0 + times / n)
+            self.step_size.rates(state.n_steps, n)
+            if is_schedule(self.step_size)
+            else state.memory.rate / (1.0 + times / n)
         )
         arrays = model.state_of(state.moments)
         n_shortened = model.stochastic_pass(problem.X, problem.y, problem.weights, order, rates, arrays, problem.loss)
@@ -91,15 +89,16 @@ class Stochastic:
         measure = problem.measure(moments)
         if is_schedule(self.step_size) or measure.objective < state.measure.objective:
             return replace(
-                state,
-                moments=moments,
-                measure=measure,
-                n_steps=state.n_steps + n,
-                n_shortened=n_shortened,
-                is_searching=False,
-            )
-        rate = state.rate / 4
-        return replace(state, rate=rate, n_shortened=n_shortened, is_done=rate < MIN_RATE, is_searching=True)
+                state, moments=moments, measure=measure, n_steps=state.n_steps + n, n_shortened=n_shortened, is_searching=False
+            )  # fmt: skip
+        return self._slower(state, state.n_steps, n_shortened)
+
+    def _slower(self, state: State, n_steps: int, n_shortened: int) -> State:
+        """The state of before the round, with a quarter of its rate."""
+        rate = state.memory.rate / 4
+        return replace(
+            state, memory=Rate(rate), n_steps=n_steps, n_shortened=n_shortened, is_done=rate < MIN_RATE, is_searching=True
+        )  # fmt: skip
 
     def step(self, problem: Problem, state: State) -> State:
         if self._steps_by_row(problem):
@@ -110,7 +109,7 @@ class Stochastic:
         rates = (
             self.step_size.rates(state.n_steps, len(batches))
             if is_schedule(self.step_size)
-            else np.full(len(batches), state.rate)
+            else np.full(len(batches), state.memory.rate)
         )
         moments, n_shortened, mean, n_averaged = state.moments, 0, None, 0
         for position, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
@@ -126,19 +125,9 @@ class Stochastic:
         if is_schedule(self.step_size):
             return replace(state, moments=candidate, measure=measure, n_steps=n_steps, n_shortened=n_shortened)
         if measure.objective < state.measure.objective:
-            rate = min(1.0, 1.5 * state.rate)
-            return State(candidate, state.generator, measure, rate, n_steps, n_shortened)
-        rate = state.rate / 4
-        return State(
-            state.moments,
-            state.generator,
-            state.measure,
-            rate,
-            n_steps,
-            n_shortened,
-            rate < MIN_RATE,
-            is_searching=True,
-        )
+            rate = min(1.0, 1.5 * state.memory.rate)
+            return State(candidate, state.generator, measure, Rate(rate), n_steps=n_steps, n_shortened=n_shortened)
+        return self._slower(state, n_steps, n_shortened)
 
 
 def signed_weights(loss: Loss, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:

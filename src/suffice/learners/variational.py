@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from .driver import Measure
-from .em import MixtureProblem, State
+from .em import BatchEM, Expectations, MixtureProblem
 from .expectation import Expected
+from .problem import Measure
+from .state import State
 
 
 @dataclass(eq=False)
@@ -31,16 +30,13 @@ class VariationalProblem(MixtureProblem):
     def measured(self, moments, expected: Expected) -> Measure:
         objective = self.prior.divergence(moments) - expected.log_likelihood
         loss = objective / max(float(self.weights.sum()), 1e-300)
-        return Measure(objective, loss, loss, np.nan, np.nan, np.nan, np.inf)
+        return Measure(objective, loss, loss)
 
 
 @dataclass(frozen=True)
-class VariationalEM:
-    def init(self, problem: VariationalProblem, start, generator, multipliers=None) -> State:
-        expected = problem.expected(start)
-        return State(start, expected, problem.measured(start, expected))
-
-    def step(self, problem: VariationalProblem, state: State) -> State:
-        posterior = problem.prior.posterior(state.expected.statistics)
+class VariationalEM(BatchEM):
+    def step(self, problem: VariationalProblem, state: State) -> State:  # type: ignore[override]
+        posterior = problem.prior.posterior(state.memory.expected.statistics)
         expected = problem.expected(posterior)
-        return replace(state, moments=posterior, expected=expected, measure=problem.measured(posterior, expected))
+        measure = problem.measured(posterior, expected)
+        return replace(state, moments=posterior, measure=measure, memory=Expectations(expected))

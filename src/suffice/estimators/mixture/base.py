@@ -24,6 +24,7 @@ from ...learners.em import BatchEM, MixtureProblem
 from ...learners.expectation import Rows
 from ...learners.online import OnlineEM, OnlineProblem, begun, stream
 from ...learners.variational import VariationalEM, VariationalProblem
+from ...learners.watch import Watch
 from ...reading.guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
 from ..classifier import without_na
 from .answers import Answers
@@ -226,11 +227,11 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
             learner = AcceleratedEM(coordinates_of)
         reseeded: list[int] = []
         fit = run(
-            learner, problem, start, generator,  # type: ignore[arg-type]
-            max_epochs=self.max_iter, tol=self.tol, report=self._reporter(), keep_best=self.algorithm != "online",
+            learner, problem, start, generator,
+            max_epochs=self.max_iter, tol=self.tol, watch=Watch(self._reporter()), keep_best=self.algorithm != "online",
         )  # fmt: skip
         if self.algorithm in ("em", "accelerated"):
-            reseeded = list(problem.reseeded)
+            reseeded = list(fit.memory.reseeded)
         return fit, reseeded
 
     def _batch_rows(self) -> int:
@@ -246,7 +247,7 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
         base = self._mean_base_measure(problem.rows)
         self.lower_bounds_ = [base - value for value in (fit.history["nll"] if fit.history else [])]
         self.lower_bound_ = base - fit.measure.nll
-        self.lower_bounds_.insert(0, base - problem.first.nll if problem.first else self.lower_bound_)
+        self.lower_bounds_.insert(0, base - fit.first.nll)
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
         self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
         self.stopped_, self.reseeded_ = fit.stopped, reseeded

@@ -19,7 +19,7 @@ from ...families.categorical import Categorical
 from ...families.forms import form_of
 from ...families.poisson import rates
 from ...families.words import ScaledRows
-from ...learners.driver import Fit, Problem
+from ...learners.driver import Fit, Problem, Stop
 from ...learners.expectation import Rows
 from ...losses import LOSSES, Loss
 from ...reading.guards import all_or_nothing, naming, one_blas_thread
@@ -270,7 +270,7 @@ class MixtureClassifier(GenerativeClassifier):
         self._group_stream = stream
         labelled = problem.y >= 0
         counts = np.bincount(problem.y[labelled], problem.weights[labelled], minlength=len(self.classes_))
-        fit = Fit(stream.shown(), None, {}, stream.n_steps, True, "one pass over the batch")
+        fit = Fit(stream.shown(), n_iter=stream.n_steps).ended(Stop.ONE_PASS)
         return fit, counts if first else self.class_count_ + counts
 
     # -- prediction -----------------------------------------------------------------------------------------------------

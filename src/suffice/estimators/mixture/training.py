@@ -20,10 +20,11 @@ from ...families.base import Model
 from ...families.component_priors import component_prior
 from ...families.coordinates import coordinates_of
 from ...families.forms import form_of
-from ...learners.driver import Fit, run
+from ...learners.driver import Fit, Stop, run
 from ...learners.em import BatchEM, MixtureProblem
 from ...learners.expectation import Rows
 from ...learners.quasi_newton import GroupProblem, QuasiNewton
+from ...learners.watch import Watch
 from ...losses import Loss
 from .starts import start_shares
 
@@ -98,7 +99,7 @@ def fitted_by_em(task: Task, generator, passes: int = EM_PASSES, report=None, st
     prior = component_prior(task.model, statistics, task.amount, 1.0 / task.model.n_outcomes)
     problem = MixtureProblem(task.rows(), prior, reseeds=task.n_components > 1 and task.amount > 0)
     start = prior.posterior(statistics) if start is None else start
-    return run(BatchEM(), problem, start, generator, max_epochs=passes, tol=EM_TOL, report=report), problem  # type: ignore[arg-type]
+    return run(BatchEM(), problem, start, generator, max_epochs=passes, tol=EM_TOL, watch=Watch(report)), problem
 
 
 def candidate_prior(task: Task, em, setting: priors.Setting):
@@ -123,9 +124,10 @@ def descended(task: Task, em, setting: priors.Setting, steps: int, tol: float, r
     if start is None:
         start = between(model, em, prior)
     problem = GroupProblem(task.rows(), task.loss, prior, coordinates_of(model, em))
-    fit = QuasiNewton(steps, tol).solve(problem, start, report)
+    fit = run(QuasiNewton(tol), problem, start, np.random.default_rng(0), max_epochs=steps, watch=Watch(report))
     if not model.in_domain(fit.moments):  # at the edge, beyond what moments can hold
-        fit.moments, fit.stopped = em, f"{fit.stopped}; it left the domain, so EM was kept"
+        fit.moments = em
+        fit.ended(Stop.DOMAIN)
     return fit
 
 

@@ -11,9 +11,11 @@ from ...choosing.priors import FLAT_OUTCOMES, Setting, mean_squared_row
 from ...choosing.selection import Choice, best_background, best_temperature, shares
 from ...choosing.unlabelled import rows_of
 from ...engines.threads import n_threads
-from ...learners.driver import Fit, Problem, run
+from ...learners.driver import Fit, Problem, Stop, run
+from ...learners.incremental import Warm
 from ...learners.topics.gibbs import OnlineGibbs
 from ...learners.topics.passes import EM, IncrementalTopics
+from ...learners.watch import Watch
 from ...reading.documents import counts_of, merged, scaled_to, telling_words
 from ...structures.topics import ESTIMATORS, INFERENCES, Topics
 from ..classifier import GenerativeClassifier
@@ -223,10 +225,10 @@ class LDAClassifier(GenerativeClassifier):
         if problem.loss.is_discriminative:
             prior = replace(prior, count=np.full_like(prior.count, PSEUDO_COUNT))
         start = model.random_split(statistics, generator) + prior
-        options = {"tol": self.tol, "report": self._reporter(), "max_epochs": self._passes()}
+        options: Any = {"tol": self.tol, "watch": Watch(self._reporter()), "max_epochs": self._passes()}
         if self.inference == "gibbs":
             fit = run(learner, problem, start, generator, keep_best=False, **options)
-            return replace(fit, converged=True, stopped=f"{self._passes()} passes were made")
+            return fit
         if not problem.loss.is_discriminative:
             return run(learner, problem, start, generator, **options)
         labelled = rows_of(problem, np.flatnonzero(problem.y >= 0)) if (problem.y < 0).any() else problem
@@ -238,7 +240,7 @@ class LDAClassifier(GenerativeClassifier):
             generator,
             max_epochs=15 if self.nll_passes == "auto" else int(self.nll_passes),
         )
-        return run(learner, problem, found.moments, generator, multipliers=warm, **options)
+        return run(learner, problem, found.moments, generator, warm=None if warm is None else Warm(warm), **options)
 
     def _passes(self) -> int:
         if self.max_epochs != "auto":
@@ -277,8 +279,13 @@ class LDAClassifier(GenerativeClassifier):
 
     # -- streams ------------------------------------------------------------------------------------------------------
 
+    def _seen_statistics(self, problem: Problem, before):
+        """Of all documents so far: of the labelled ones; under the likelihood with topics (and missing labels) as the model so far sees
+        them."""
+        batch = self._batch_statistics(problem, before is None)
+        return batch if before is None else before + batch
+
     def _batch_statistics(self, problem: Problem, first: bool):
-        """Of the labelled documents; under the likelihood with topics (and missing labels) as the model so far sees them."""
         model = problem.model
         if (problem.loss.is_discriminative and model.n_outcomes > 1) or self.inference == "gibbs":
             return model.statistics(problem.X, problem.y, problem.weights)
@@ -296,7 +303,7 @@ class LDAClassifier(GenerativeClassifier):
             return self._gibbs_stream(problem, statistics, first)
         if not problem.loss.is_discriminative or model.n_outcomes == 1:
             moments = statistics + self._likelihood_prior(model, statistics)
-            return Fit(moments, None, converged=True, n_iter=1, stopped="one pass over the batch"), None, 0
+            return Fit(moments, n_iter=1).ended(Stop.ONE_PASS), None, 0
         generator = np.random.default_rng(check_seed(self.random_state) + (0 if first else self._n_steps))
         learner = replace(self._learner(problem), watch=False)
         if first:
@@ -306,9 +313,9 @@ class LDAClassifier(GenerativeClassifier):
         else:
             nothing = np.zeros((len(problem.y), model.n_outcomes))
             problem = replace(problem, prior=self.moments_)
-            fit = run(learner, problem, self.moments_, generator, max_epochs=STREAM_PASSES, multipliers=nothing)
+            fit = run(learner, problem, self.moments_, generator, max_epochs=STREAM_PASSES, warm=Warm(nothing))
         n_steps = (0 if first else self._n_steps) + len(problem.y)
-        return Fit(fit.moments, None, converged=True, n_iter=1, stopped="passes over the batch"), None, n_steps
+        return Fit(fit.moments, n_iter=1).ended(Stop.ONE_PASS), None, n_steps
 
     def _gibbs_stream(self, problem: Problem, statistics, first: bool):
         """One online pass over the batch from the model so far; the first batch gets all its passes."""
@@ -324,7 +331,7 @@ class LDAClassifier(GenerativeClassifier):
             problem = replace(problem, model=trained, prior=self.moments_)
             fit = run(learner, problem, self.moments_, generator, max_epochs=1)
         n_steps = (0 if first else self._n_steps) + len(problem.y)
-        return Fit(fit.moments, None, converged=True, n_iter=1, stopped="one pass over the batch"), None, n_steps
+        return Fit(fit.moments, n_iter=1).ended(Stop.ONE_PASS), None, n_steps
 
     # -- what was learned ---------------------------------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import softmax
 
 from ...engines.threads import Engine, in_company, shards
-from ..driver import Measure, Problem
+from ..problem import Measure, Problem
+from ..state import State
 
 SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
 START = 0.05  # size of the multipliers that break the symmetry of topics
@@ -30,21 +31,16 @@ ROOM = 0.25  # share of the prior's counts that is left with them
 
 
 @dataclass
-class State:
-    moments: Any
-    generator: np.random.Generator
-    measure: Measure | None = None
-    shapes: Any = None  # proportions of every document under every class
+class Documents:
+    """The memory of the learners: what is known of every document."""
+
+    shapes: np.ndarray  # proportions under every class
     multipliers: Any = None
     stored: Any = None  # contributions: non-zeros x topics x classes
     arrays: tuple | None = None
     starts: Any = None  # of every document's words in each part of them, see `parts_of`
     wanted: Any = None  # the change every document wanted when it was last visited
-    n_passes: int = 0
     block: int = 1
-    n_shortened: int = 0
-    is_done: bool = False
-    is_searching: bool = False
 
 
 def longest_first(order: np.ndarray, lengths: np.ndarray, size: int) -> np.ndarray:
@@ -92,17 +88,17 @@ class EM:
     tolerance: float = 1e-3  # of the proportions
     watch: bool = True
 
-    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+    def init(self, problem: Problem, start, generator, warm=None) -> State:
         model: Any = problem.model
         shapes = model.empty_shapes(len(problem.y))
         measure = measured(problem, start, None) if self.watch else None
         lengths = np.asarray(problem.X.sum(axis=1)).ravel()
         shapes[:] = model.concentration + (lengths / model.n_topics)[:, None, None]
-        return State(start, generator, measure, shapes)
+        return State(start, generator, measure, Documents(shapes))
 
     def step(self, problem: Problem, state: State) -> State:
         model: Any = problem.model
-        y, shapes = problem.y, state.shapes
+        y, shapes = problem.y, state.memory.shapes
         shares = np.zeros((len(y), model.n_outcomes))
         labelled = y >= 0
         shares[labelled, y[labelled]] = 1.0
@@ -110,14 +106,12 @@ class EM:
             scores = model.scores(state.moments, problem.X[~labelled], shapes=shapes[~labelled])
             shares[~labelled] = softmax(scores, axis=1)
         weighted = problem.weights[:, None] * shares
-        statistics = model.expected_statistics(
-            problem.X, weighted, state.moments, state.shapes, self.n_steps, self.tolerance
-        )
+        statistics = model.expected_statistics(problem.X, weighted, state.moments, shapes, self.n_steps, self.tolerance)
         moments = problem.prior + statistics
-        measure = measured(problem, moments, state.shapes) if self.watch else None
-        return State(moments, state.generator, measure, state.shapes)
+        measure = measured(problem, moments, shapes) if self.watch else None
+        return replace(state, moments=moments, measure=measure)
 
-    def finished(self, problem: Problem, state: State):
+    def last_moments(self, problem: Problem, state: State):
         return state.moments
 
 
@@ -131,13 +125,14 @@ class IncrementalTopics:
     watch: bool = True
     blocks: int = 64  # a pass is so many blocks of documents, which see the model before the block
 
-    def init(self, problem: Problem, start, generator, multipliers=None) -> State:
+    def init(self, problem: Problem, start, generator, warm=None) -> State:
         """`start` has topics that differ (EM's); its own size does not matter."""
         from ...kernels.structures.topics_incremental import fill_contributions, make_room
 
         model: Any = problem.model
         X, y = problem.X, problem.y
         n, K = len(y), model.n_outcomes
+        multipliers = None if warm is None else warm.multipliers
         shapes = model.empty_shapes(n)
         scores = model.scores(start, X, shapes=None)
         unlabelled = y < 0
@@ -160,9 +155,8 @@ class IncrementalTopics:
         moments = self._moments(problem, multipliers, stored)
         blocks = self.blocks * (4 if problem.loss.name == "hinge" else 1)  # its steps are bolder
         block = max(1, min(256, n // blocks))
-        return State(moments, generator, shapes=shapes, multipliers=multipliers, stored=stored, block=block,
-            wanted=np.full(n, np.inf), starts=parts_of(X, PARTS),
-        )  # fmt: skip
+        wanted, starts = np.full(n, np.inf), parts_of(X, PARTS)
+        return State(moments, generator, memory=Documents(shapes, multipliers, stored, None, starts, wanted, block))
 
     def _options(self, problem: Problem) -> tuple:
         model: Any = problem.model
@@ -187,10 +181,10 @@ class IncrementalTopics:
         return type(problem.prior)(problem.prior.mass + problem.weights @ multipliers, count)
 
     def step(self, problem: Problem, state: State) -> State:
-        model = problem.model
-        arrays = state.arrays or model.state_of(state.moments)
+        model, memory = problem.model, state.memory
+        arrays = memory.arrays or model.state_of(state.moments)
         options = self._options(problem)
-        tolerance, wanted = options[2], state.wanted
+        tolerance, wanted = options[2], memory.wanted
         order = state.generator.permutation(len(problem.y))
         is_full = state.n_passes % FULL == 0 or self._is_settled(problem, wanted, tolerance)
         if not is_full:
@@ -198,15 +192,15 @@ class IncrementalTopics:
         n_shortened = self._pass(problem, state, order, arrays, options)
         moments = model.moments_of_state(arrays)
         if not model.in_domain(moments):  # rounding: rebuild from the contributions
-            moments = self._moments(problem, state.multipliers, state.stored)
+            moments = self._moments(problem, memory.multipliers, memory.stored)
             arrays = model.state_of(moments)
-        measure = measured(problem, moments, state.shapes) if self.watch else None
+        measure = measured(problem, moments, memory.shapes) if self.watch else None
         rose = bool(measure and state.measure and measure.objective > state.measure.objective)
-        block = max(1, state.block // 4) if rose else state.block  # documents of a block got in each other's way
+        block = max(1, memory.block // 4) if rose else memory.block  # documents of a block got in each other's way
         is_done = is_full and self._is_settled(problem, wanted, tolerance)
         return replace(
-            state, moments=moments, measure=measure, arrays=arrays, block=block, n_shortened=n_shortened, is_done=is_done,
-            is_searching=rose, n_passes=state.n_passes + 1,
+            state, moments=moments, measure=measure, memory=replace(memory, arrays=arrays, block=block), n_shortened=n_shortened,
+            is_done=is_done, is_searching=rose, n_passes=state.n_passes + 1,
         )  # fmt: skip
 
     def _is_settled(self, problem: Problem, wanted, tolerance: float) -> bool:
@@ -216,7 +210,7 @@ class IncrementalTopics:
         from ...kernels.structures.topics_incremental import work_on_pass
 
         model: Any = problem.model
-        X, size = problem.X, state.block
+        X, memory, size = problem.X, state.memory, state.memory.block
         order = longest_first(order, np.diff(X.indptr), size)
         ends = np.concatenate([[0], np.cumsum(np.diff(X.indptr)[order])])  # non-zeros up to each document of the order
         starts = np.append(np.arange(0, len(order), size), len(order))
@@ -233,12 +227,12 @@ class IncrementalTopics:
 
         def work(_thread: int) -> bool:
             return work_on_pass(
-                model.rows_of(X)[0], problem.y, problem.weights, order, ends, size, state.multipliers, state.stored,
-                state.shapes, arrays, options, proposals, state.wanted, state.starts, counters, PATIENCE,
+                model.rows_of(X)[0], problem.y, problem.weights, order, ends, size, memory.multipliers, memory.stored,
+                memory.shapes, arrays, options, proposals, memory.wanted, memory.starts, counters, PATIENCE,
             )  # fmt: skip
 
         in_company(work, min(self.n_jobs, size))
         return int(counters[-8])
 
-    def finished(self, problem: Problem, state: State):
+    def last_moments(self, problem: Problem, state: State):
         return state.moments

@@ -1,0 +1,94 @@
+"""What every learner minimises, and how a model is judged on all rows.
+
+    F(theta) = sum_i weight_i loss_i(theta) + strength [A(theta) - <theta, mu0>]
+
+The second term is minus the log-likelihood of the prior's pseudo-statistics, a record in the shape of the moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..families.base import Model
+from ..kernels.loops.measure import FIELDS, measure_rows
+from ..losses import Loss
+
+
+class Measure(NamedTuple):
+    """F on all rows, the mean of the training loss and of each loss over the labelled rows, and a bound on F - min F (or infinity)."""
+
+    objective: float
+    loss: float
+    nll: float
+    ncll: float = np.nan
+    hinge: float = np.nan
+    accuracy: float = np.nan
+    gap: float = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows with labels (-1: none) and weights, a structure, a loss and a prior."""
+
+    model: Model
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray
+    loss: Loss
+    prior: Any = None  # moments: pseudo-statistics
+
+    patience = 2  # passes in a row that must lower F by too little to count
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.weights.sum())
+
+    def scale(self, measure: Measure) -> float:
+        """What `tol` is a share of."""
+        return self.total * max(0.1, abs(measure.loss))
+
+    def part(self, rows: np.ndarray) -> Problem:
+        """The problem of some of the rows."""
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=self.weights[rows])
+
+    def labelled(self) -> Problem:
+        """The problem of the rows that have a label."""
+        has_label = self.y >= 0
+        return self if has_label.all() else self.part(np.flatnonzero(has_label))
+
+    def statistics(self) -> Any:
+        """Sums over the labelled rows: what maximum likelihood needs."""
+        return self.model.statistics(self.X, self.y, self.weights)
+
+    def scores(self, moments, state: tuple | None = None) -> np.ndarray:
+        return self.model.scores(moments, self.X, state)
+
+    def measure(self, moments, multipliers: np.ndarray | None = None, state: tuple | None = None) -> Measure:
+        """F, the three losses and the accuracy on all rows; with the multipliers of a dual learner also the duality gap.
+
+        The gap bounds F - min F where F is convex: without latent variables and with block weights equal to the outcomes' masses.
+        """
+        rows = np.zeros((0, self.model.n_outcomes)) if multipliers is None else multipliers
+        loss = self.loss
+        scores = self.scores(moments, state)
+        sums = measure_rows(scores, self.y, self.weights, rows, loss.code, loss.margin, loss.softness)
+        total = dict(zip(FIELDS, map(float, sums), strict=True))
+        labelled = max(total["labelled"], 1e-300)
+        prior = (
+            self.model.log_likelihood_of_state(self.prior, state)
+            if state
+            else self.model.log_likelihood(self.prior, moments)
+        )
+        return Measure(
+            objective=total["loss"] - prior,
+            loss=total["loss"] / max(float(self.weights.sum()), 1e-300),
+            nll=total["nll"] / labelled,
+            ncll=total["ncll"] / labelled,
+            hinge=total["hinge"] / labelled,
+            accuracy=total["correct"] / labelled,
+            gap=total["gap"] if multipliers is not None and self.loss.is_discriminative else np.inf,
+        )

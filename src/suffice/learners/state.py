@@ -1,0 +1,87 @@
+"""What a learner carries from one pass to the next, what a run gives back, and why it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from .problem import Measure
+
+
+@dataclass
+class State:
+    """One type for all learners; `memory` is what a learner alone carries (multipliers, rates, chains)."""
+
+    moments: Any  # what the learner moves: moments, a posterior of the parameters, a network
+    generator: Any = None  # a numpy Generator
+    measure: Any = None  # a Measure of the moments; None after a pass that was not measured
+    memory: Any = None
+    n_passes: int = 0
+    n_steps: int = 0
+    n_shortened: int = 0  # steps of the last pass that were shortened at the edge of the domain
+    is_done: bool = False  # no step lowers the objective any more
+    is_searching: bool = False  # the last pass changed the step size and not the model: a small gain means nothing
+
+
+class Stop(Enum):
+    """Why a run ended: a sentence, and whether that is convergence."""
+
+    GAP = "the duality gap fell below tol={tol:g}", True
+    SMALL_GAIN = "{passes} lowered the objective by less than tol={tol:g}", True
+    NO_STEP = "no step lowers the objective any more", True
+    FLAT = "the gradient of the objective is zero", True
+    CLOSED_FORM = "closed form", True
+    ONE_PASS = "one pass over the batch", True
+    LIKELIHOOD = "maximum likelihood was kept: {reason}", True
+    SCHEDULE = "{n} passes were made", True  # a learner that has a fixed number of them
+    PASSES = "max_epochs={n} passes were made", False
+    LINE_SEARCH = (
+        "no lower point was found along the last direction of the minimiser, and its gradient is not zero",
+        False,
+    )
+    DOMAIN = "the minimiser left the domain, so EM was kept", False
+    CALLBACK = "stopped by the callback", False
+    INTERRUPTED = "interrupted; the best state so far was kept", False
+
+    def __init__(self, sentence: str, is_convergence: bool) -> None:
+        self.sentence, self.is_convergence = sentence, is_convergence
+
+
+@dataclass
+class Fit:
+    """What a run gives back. `history` has a list a quantity, with one number a pass."""
+
+    moments: Any
+    measure: Measure | None = None
+    history: dict[str, list] = field(default_factory=dict)
+    n_iter: int = 0
+    stop: str = Stop.CLOSED_FORM.name
+    details: dict[str, Any] = field(default_factory=dict)  # what the sentence of `stop` names
+    first: Measure | None = None  # of the start
+    memory: Any = None  # of the last state
+
+    def ended(self, stop: Stop, **details: Any) -> Fit:
+        """The same fit, with the reason why it ended."""
+        self.stop, self.details = stop.name, details
+        return self
+
+    @property
+    def converged(self) -> bool:
+        return Stop[self.stop].is_convergence
+
+    @property
+    def stopped(self) -> str:
+        return Stop[self.stop].sentence.format(**self.details)
+
+    @property
+    def multipliers(self) -> np.ndarray | None:
+        """Of the rows, where the learner is a dual one."""
+        return getattr(self.memory, "multipliers", None)
+
+    @property
+    def arrays(self) -> tuple | None:
+        """The moments as compiled loops take them, where the learner has them at hand."""
+        return getattr(self.memory, "arrays", None)
