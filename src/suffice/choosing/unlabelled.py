@@ -1,82 +1,75 @@
 """How much rows without a label count.
 
 They enter every loss through their marginal likelihood (EM's posterior weights), times a weight. A model that is wrong can be led
-astray by many of them, so "auto" decides on held-out labelled rows: candidates are .1 and .3 of the labelled rows' total weight,
-as much as it, and one a row; the best is taken only if it beats leaving the rows out in clipped log-loss (all but the smallest by
-a standard error), and does not lose in plain log-loss. With fewer than MIN_LABELS labelled rows in a class nothing can be held out:
-then they count a tenth of the labelled rows.
+astray by many of them, so "auto" decides on held-out labelled rows: a few weights are tried, and the best is taken only if it beats
+leaving the rows out in clipped log-loss (by some standard errors, if the recipe asks for them), and does not lose in plain log-loss.
+With fewer than MIN_LABELS labelled rows in a class nothing can be held out: then the smallest weight is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from ..learners.driver import Problem
-from .selection import clipped_losses
+from ..learners.problem import Problem
+from ..learners.watch import Watch
+from .calibration import clipped_losses
+from .recipes.base import MAX_ROWS, Choice, Recipe
 
-SHARES = (0.1, 0.3, 1.0)  # of the labelled rows' weight
-EVIDENCE = 1.0  # standard errors
 MIN_LABELS = 3
-MAX_ROWS = 20_000  # rows without a label that take part in the choice
 
 
 def weighted(problem: Problem, weight: float) -> Problem:
     """The problem in which rows without a label count `weight` times; without them if it is 0."""
-    unlabelled = problem.y < 0
     if weight == 0:
-        return rows_of(problem, np.flatnonzero(~unlabelled))
-    return replace(problem, weights=np.where(unlabelled, weight * problem.weights, problem.weights))
+        return problem.labelled()
+    return replace(problem, weights=np.where(problem.y < 0, weight * problem.weights, problem.weights))
 
 
-def rows_of(problem: Problem, rows: np.ndarray) -> Problem:
-    return replace(problem, X=problem.X[rows], y=problem.y[rows], weights=problem.weights[rows])
-
-
-def choose_weight(
-    problem: Problem, fitted: Callable[[Problem], Any], temperature: float, generator: np.random.Generator
-) -> tuple[float, str]:
-    """The weight of a row without a label, and why. `fitted(problem)` gives moments."""
+def choose_weight(problem: Problem, recipe: Recipe, choice: Choice, generator, watch: Watch) -> tuple[float, str]:
+    """The weight of a row without a label, and why."""
     labelled = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
     unlabelled = np.flatnonzero((problem.y < 0) & (problem.weights > 0))
-    ratio = float(problem.weights[labelled].sum() / problem.weights[unlabelled].sum())
-    candidates = sorted({min(1.0, share * ratio) for share in SHARES} | {1.0})
-    counts = np.bincount(problem.y[labelled], minlength=problem.model.n_outcomes)
-    if counts.min() < MIN_LABELS:
-        return candidates[0], f"a class has fewer than {MIN_LABELS} labels: a tenth of the labelled rows' weight"
-    shuffled = generator.permutation(labelled)
-    dealt = shuffled[np.argsort(problem.y[shuffled], kind="stable")]
-    part = np.arange(len(dealt)) % 5
+    totals = float(problem.weights[labelled].sum()), float(problem.weights[unlabelled].sum())
+    candidates = recipe.unlabelled_weights(*totals)
+    if np.bincount(problem.y[labelled], minlength=recipe.n_classes(problem)).min() < MIN_LABELS:
+        return candidates[0], f"a class has fewer than {MIN_LABELS} labels: {recipe.smallest_weight}"
+    dealt, n_folds = recipe.deal_unlabelled(problem, labelled, generator)
     some = np.sort(generator.permutation(unlabelled)[:MAX_ROWS])
+    share = len(unlabelled) / max(len(some), 1)  # a sample of them stands for all
+    seed = recipe.trial_seed(generator)
     scores: dict[float, list[np.ndarray]] = {weight: [] for weight in (0.0, *candidates)}
-    held_out = []
-    for held in range(5 if len(dealt) < 1000 else 1):
-        train = rows_of(problem, np.sort(np.concatenate([dealt[part != held], some])))
-        held_out.append(dealt[part == held])
+    held_out = [dealt.held_out(number) for number in range(n_folds)]
+    for number, rows in enumerate(held_out):
+        train = problem.part(dealt.trained_on(number, some))
         for weight in scores:
-            factor = weight * len(unlabelled) / len(some)  # a sample of them stands for all
-            moments = fitted(weighted(train, factor))
-            scores[weight].append(temperature * problem.model.scores(moments, problem.X[held_out[-1]]))
+            part = weighted(train, weight * share)
+            scores[weight].append(recipe.trial_scores(part, choice, problem.X[rows], seed(number), watch))
     rows = np.concatenate(held_out)
-    y, shares = problem.y[rows], problem.weights[rows] / problem.weights[rows].sum()
+    y, weights = problem.y[rows], problem.weights[rows] / problem.weights[rows].sum()
+    return best_of({weight: np.concatenate(parts) for weight, parts in scores.items()}, y, weights, recipe)
+
+
+def best_of(scores: dict[float, np.ndarray], y: np.ndarray, weights: np.ndarray, recipe: Recipe) -> tuple[float, str]:
+    """The weight whose scores of the rows held out are best, 0 unless one gains; and the gain as a sentence."""
 
     def losses(weight: float) -> tuple[np.ndarray, float]:
-        joined = np.concatenate(scores[weight])
-        plain = logsumexp(joined, axis=1) - joined[np.arange(len(y)), y]
-        return clipped_losses(joined, y), float(shares @ plain)
+        plain = logsumexp(scores[weight], axis=1) - scores[weight][np.arange(len(y)), y]
+        return clipped_losses(scores[weight], y), float(weights @ plain)
 
     without, plain_without = losses(0.0)
     best, gained = 0.0, 0.0
-    for weight in candidates:
+    smallest = min(weight for weight in scores if weight > 0)
+    for weight in list(scores)[1:]:
         clipped, plain = losses(weight)
         gain = without - clipped
-        mean = float(shares @ gain)
-        spread = float(np.sqrt(shares @ (gain - mean) ** 2 / len(gain)))
-        evidence = 0.0 if weight == candidates[0] else EVIDENCE
-        if mean > max(gained, evidence * spread) and plain <= plain_without:
+        mean = float(weights @ gain)
+        spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
+        evidence = 0.0 if weight == smallest else recipe.unlabelled_evidence
+        if mean > max(gained, evidence * spread) and (plain <= plain_without or not recipe.checks_plain_loss):
             best, gained = weight, mean
+    if not best:
+        return 0.0, "rows without a label do not lower held-out log-loss"
     return best, f"rows without a label change held-out log-loss by {-gained:.4f}"

@@ -1,4 +1,4 @@
-"""What a fitted model answers: classes, probabilities, densities, samples, missing cells. Shared by all classifiers."""
+"""What a fitted classifier answers: classes, probabilities, densities, samples, missing cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..choosing.calibration import log_probabilities, shares
-from ..families.rows import dense
+from ..reading.guards import one_blas_thread
+from ..structures.groups import Groups, drawn
+from .validation import validated
 
 
 def log_posterior(scores: np.ndarray, class_count: np.ndarray, rivalry: float = 1.0) -> np.ndarray:
@@ -20,8 +22,8 @@ def log_posterior(scores: np.ndarray, class_count: np.ndarray, rivalry: float = 
     return np.where(impossible[:, None], np.log(shares(class_count)), logs)
 
 
-class Prediction:
-    """A mixin: needs `classes_`, `moments_`, `temperature_`, `_stored_model` and the row methods of GenerativeClassifier."""
+class Answers:
+    """A mixin of GenerativeClassifier."""
 
     classes_: np.ndarray
     moments_: Any
@@ -31,18 +33,21 @@ class Prediction:
     class_count_: np.ndarray
     random_state: Any
     _stored_model: Any
+    _reader_: Any
+    _recipe: Any
+
+    @property
+    def _answering(self) -> Groups:
+        return self._recipe(self._reader_).answering(self._stored_model)
 
     def predict_joint_log_proba(self, X):
         """log p(x, y) for every row and class (without parts that no class depends on); missing cells are integrated out."""
         check_is_fitted(self)
         return self._joint(self._new_rows(X))
 
-    def _joint(self, X) -> np.ndarray:
-        if not self._stored_model.in_domain(self.moments_):  # a class or category that never occurred, without a prior
-            with np.errstate(divide="ignore", invalid="ignore"):
-                joint = self._stored_model.log_joint(self.moments_, X)
-            return np.where((self.moments_.mass > 0) & ~np.isnan(joint), joint, -np.inf)
-        return self._stored_model.scores(self.moments_, X)
+    def _joint(self, rows) -> np.ndarray:
+        with one_blas_thread():
+            return self._answering.class_scores(self.moments_, rows)
 
     def predict_log_proba(self, X):
         """log p(y | x). Scores are first multiplied by `temperature_` where the loss does not calibrate itself, rivals of the best
@@ -103,13 +108,9 @@ class Prediction:
         """
         check_is_fitted(self)
         generator = self._generator(random_state)
-        if y is None:
-            share = self.moments_.mass / self.moments_.mass.sum()
-            outcomes = generator.choice(len(share), size=n_samples, p=share)
-        else:
-            outcomes = self._outcomes(y, n_samples)
-        X = self._stored_model.sample(self.moments_, outcomes, generator)
-        return self._unscaled(X, self._stored_model), self.classes_[outcomes]
+        classes = None if y is None else self._codes(y, n_samples)
+        X, classes = self._answering.sampled(self.moments_, n_samples, classes, generator)
+        return self._reader_.unread(X), self.classes_[classes]
 
     def impute(self, X, y=None, return_std=False):
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one).
@@ -130,18 +131,12 @@ class Prediction:
             Only if return_std.
         """
         check_is_fitted(self)
-        given, rows = self._cells(X)
+        given, rows = self._reader_.cells(validated(self, self._reader_, X, reset=False))
         if not np.isnan(rows).any():
             return (given, np.zeros(rows.shape)) if return_std else given
-        if y is None:
-            joint = self._joint(rows)
-            shares = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        else:
-            shares = np.zeros((len(rows), len(self.classes_)))
-            shares[np.arange(len(rows)), self._outcomes(y, len(rows))] = 1.0
-        filled, std = self._stored_model.imputed(self.moments_, rows, shares)
-        filled = self._filled(given, self._unscaled(filled, self._stored_model))
-        return (filled, self._unscaled_std(std)) if return_std else filled
+        filled, std = self._stored_model.imputed(self.moments_, rows, self._shares(rows, y))
+        filled = self._reader_.filled(given, self._reader_.unread(filled))
+        return (filled, self._reader_.unread_std(std)) if return_std else filled
 
     def sample_missing(self, X, y=None, random_state=None):
         """Fill missing cells with draws given the observed cells of the row: multiple imputation in one call each.
@@ -155,63 +150,38 @@ class Prediction:
             None takes the estimator's own.
         """
         check_is_fitted(self)
-        given, rows = self._cells(X)
+        given, rows = self._reader_.cells(validated(self, self._reader_, X, reset=False))
         if not np.isnan(rows).any():
             return given
         generator = self._generator(random_state)
-        if y is None:
-            joint = self._joint(rows)
-            steps = np.cumsum(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)), axis=1)
-            outcomes = np.minimum((generator.random((len(rows), 1)) > steps).sum(axis=1), len(self.classes_) - 1)
+        if y is not None and self._answering.width == 1:
+            outcomes = self._codes(y, len(rows))
         else:
-            outcomes = self._outcomes(y, len(rows))
+            outcomes = drawn(self._shares(rows, y), generator)
         filled = self._stored_model.drawn(self.moments_, rows, outcomes, generator)
-        return self._filled(given, self._unscaled(filled, self._stored_model))
+        return self._reader_.filled(given, self._reader_.unread(filled))
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
     def _new_rows(self, X):
-        """Rows as the model takes them."""
-        X = self._check_rows(self._validated(X, reset=False), reset=False)
-        return self._scaled(X, self._stored_model)
+        """Rows as the structure takes them."""
+        return self._reader_.rows(validated(self, self._reader_, X, reset=False))
 
-    def _cells(self, X) -> tuple[Any, np.ndarray]:
-        """X as given (dense), and its rows as the model takes them."""
-        given = self._validated(X, reset=False)
-        rows = self._scaled(self._check_rows(given, reset=False), self._stored_model)
-        return dense(given), dense(rows)
-
-    def _filled(self, given, filled: np.ndarray):
-        """`given` with its missing cells replaced."""
-        return np.where(np.isnan(given), filled, given)
-
-    def _unscaled_std(self, std: np.ndarray) -> np.ndarray:
-        return self._unscaled(std, self._stored_model)
+    def _shares(self, rows, y) -> np.ndarray:
+        """Posteriors of the outcomes given the rows, and their labels if they are known."""
+        classes = None if y is None else self._codes(y, rows.shape[0])
+        with one_blas_thread():
+            return self._answering.shares(self.moments_, rows, classes)
 
     def _generator(self, random_state) -> np.random.Generator:
         seed = check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)
         return np.random.default_rng(seed)
 
-    def _outcomes(self, y, n: int) -> np.ndarray:
+    def _codes(self, y, n: int) -> np.ndarray:
         """Codes of n labels, or of one label for all."""
         labels = np.broadcast_to(np.asarray(y), (n,))
-        outcomes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        wrong = labels != self.classes_[outcomes]
+        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+        wrong = labels != self.classes_[codes]
         if wrong.any():
             raise ValueError(f"y={labels[wrong][0]!r} is not one of the classes {self.classes_!r}")
-        return outcomes
-
-    # -- what GenerativeClassifier and its subclasses fill in ---------------------------------------------------------
-
-    def _validated(self, X, *, reset: bool):
-        raise NotImplementedError
-
-    def _check_rows(self, X, *, reset: bool):
-        return X
-
-    def _scaled(self, X, model):
-        """Rows in the units the model is fitted in."""
-        return X
-
-    def _unscaled(self, X, model):
-        return X
+        return codes

@@ -341,8 +341,8 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
 def load_network(path) -> Network:
     """The current parameters of a checkpoint: to look at a run that is still going."""
+    from ..learners.network.checkpoints import load
     from ..learners.network.state import network_from
-    from ..saving.checkpoints import load
 
     header, arrays = load(path)
     settings = header["settings"]

@@ -1,36 +1,41 @@
-"""What all classifiers share: parameters, validation, labels, what they keep. No mathematics."""
+"""What all classifiers share: parameters, the straight line of a fit, streams, what is kept. No mathematics."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import validate_data
 
-from ..choosing.selection import Choice
+from ..choosing.recipes.base import Choice, Options, Recipe, Trained, Warm
+from ..choosing.recipes.tables import Tables
+from ..choosing.train import train
+from ..engines.threads import n_threads
 from ..families.completion import any_missing
 from ..families.rows import empty_rows, label_masses
-from ..learners.driver import Fit, Problem
-from ..learners.step_sizes import step_size_of
-from ..losses import LOSSES, Loss
-from ..reading.guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
-from ..reading.labels import class_weights, encoded, is_missing, split_labels
-from .answers import Prediction
-from .streaming import Streaming
-from .training import Training
+from ..learners.problem import Problem
+from ..learners.state import Fit, Stop
+from ..losses import Loss
+from ..reading.base import Reader
+from ..reading.guards import all_or_nothing, checked_weights, one_blas_thread
+from ..reading.labels import class_weights, encoded, split_labels
+from .answers import Answers
+from .checks import check_class_prior, check_fits_together, check_training
+from .validation import column_names, validated
+from .watched import Watched
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
 
 
-class GenerativeClassifier(Training, Prediction, Streaming, ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
     """Base of the classifiers: a joint distribution p(x, y), trained with one of three losses.
 
-    Subclasses say how rows are checked (`_check_rows`), which model they are of (`_model`) and which attributes they show (`_expose`).
+    A subclass says how rows are read (`_reader`), which structure they get (`_structure`), how it is trained (`_recipe`) and which
+    attributes it shows (`_expose`). It may leave out rows that say nothing or join equal ones (`_rows_that_count`).
     """
 
     _softness = 0.0  # of the hinge's corner
@@ -52,6 +57,9 @@ class GenerativeClassifier(Training, Prediction, Streaming, ClassifierMixin, Bas
         verbose=0,
         warm_start=False,
         n_jobs=None,
+        checkpoint=None,
+        checkpoint_minutes=3.0,
+        resume=None,
     ):
         self.loss = loss
         self.prior = prior
@@ -67,6 +75,40 @@ class GenerativeClassifier(Training, Prediction, Streaming, ClassifierMixin, Bas
         self.verbose = verbose
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.checkpoint_minutes = checkpoint_minutes
+        self.resume = resume
+
+    # -- hooks --------------------------------------------------------------------------------------------------------
+
+    def _reader(self) -> Reader:
+        """How rows are read."""
+        return Reader()
+
+    def _structure(self, reader: Any, rows, n_outcomes: int, weights: np.ndarray) -> Any:
+        """The structure of rows in its units."""
+        raise NotImplementedError
+
+    def _recipe(self, reader: Any, structure: Any = None) -> Recipe:
+        """How the structure is trained."""
+        return Tables(self._options(), self.loss == "hinge", self.loss)
+
+    def _expose(self, structure: Any, moments: Any) -> None:
+        """Set the attributes that show the model."""
+        raise NotImplementedError
+
+    def _rows_that_count(self, rows, codes: np.ndarray, weights: np.ndarray, loss: Loss) -> tuple:
+        """Rows with an observed cell: the others say nothing of p(y | x); under the likelihood their labels still count."""
+        if not any_missing(rows):
+            return rows, codes, weights
+        empty = empty_rows(rows)
+        if empty.all():
+            raise ValueError("X has no observed cell: every value is missing (NaN)")
+        keep = ~empty if loss.is_discriminative else ~empty | (codes >= 0)
+        return (rows, codes, weights) if keep.all() else (rows[keep], codes[keep], weights[keep])
+
+    def _check_parameters(self) -> None:
+        check_training(self, ALGORITHMS)
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -88,171 +130,185 @@ class GenerativeClassifier(Training, Prediction, Streaming, ClassifierMixin, Bas
         -------
         self
         """
-        loss = self._check_parameters()
+        self._check_parameters()
+        loss, reader, before = Loss(self.loss, softness=self._softness), self._reader(), dict(vars(self))
         y, unlabelled = (y, None) if y is None else split_labels(y)
-        X, y = self._validated(X, y, reset=True)
+        X, y = validated(self, reader, X, y, reset=True)
         self.classes_, codes = encoded(y, unlabelled)
-        self._check_class_prior()
+        check_class_prior(self.class_prior, self.classes_)
         weights = checked_weights(sample_weight, X)
+        watch = self._watch(X, codes, weights)
         used = np.flatnonzero(weights > 0)
         if not (codes[used] >= 0).any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
         if len(used) < len(weights):  # a row of no weight is no row: not even its categories count
             X, codes, weights = _safe_indexing(X, used), codes[used], weights[used]
-        X = self._check_rows(X, reset=True)
+        rows = reader.learn(X, column_names(self))
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        count = label_masses(codes, weights, len(self.classes_))
-        X, codes, weights = self._informative(X, codes, weights, loss)
+        self.class_count_ = label_masses(codes, weights, len(self.classes_))
+        rows, codes, weights = self._rows_that_count(rows, codes, weights, loss)
         with one_blas_thread():
-            model = self._model(X, len(self.classes_), codes, weights)
-            plain = Problem(model, X, codes, weights, loss, None)
-            problem, fit, choice = self._train(replace(plain, X=self._scaled(X, model)), plain, generator)
-        self._begin_stream(problem, choice)
-        self.class_count_ = count
-        self._keep(problem.model, fit, choice)
+            problem = self._problem(reader, rows, codes, weights, loss)
+            recipe, warm = self._recipe(reader, problem.model), self._warm(before, reader, problem.model)
+            if warm is not None and warm.structure is not None:
+                problem = replace(problem, model=warm.structure)
+            trained = train(problem, recipe, generator, watch, warm)
+        if watch.keeper is not None:
+            watch.keeper.write()
+        self._keep(trained, reader if trained.reader is None else trained.reader, recipe)
+        self._stream = recipe.stream_after(trained)
+        self._finish(trained.fit, trained.choice)
         return self
 
-    def _informative(self, X, codes, weights, loss: Loss):
-        """Leave out rows without an observed cell, which say nothing of p(y | x); under the likelihood their labels still count."""
-        if not any_missing(X):
-            return X, codes, weights
-        empty = empty_rows(X)
-        if empty.all():
-            raise ValueError("X has no observed cell: every value is missing (NaN)")
-        keep = ~empty if loss.is_discriminative else ~empty | (codes >= 0)
-        if keep.all():
-            return X, codes, weights
-        return X[keep], codes[keep], weights[keep]
+    def _problem(self, reader, rows, codes, weights, loss: Loss) -> Problem:
+        """Rows in the structure's units, with the structure."""
+        plain = not loss.is_discriminative or self.algorithm == "paper"
+        reader.settle(rows, codes, weights, len(self.classes_), is_plain=plain)
+        rows = reader.scaled(rows)
+        return Problem(self._structure(reader, rows, len(self.classes_), weights), rows, codes, weights, loss)
 
-    def _keep(self, model, fit: Fit, choice: Choice) -> None:
+    def _options(self) -> Options:
+        return Options(
+            self.prior, self.algorithm, self.step_size, self.max_epochs, self.tol, self.average, self.unlabelled_weight,
+            n_threads(self.n_jobs),
+        )  # fmt: skip
+
+    def _warm(self, before: dict, reader, structure) -> Warm | None:
+        """The last fit, where this one is to begin there."""
+        if not self.warm_start or "moments_" not in before:
+            return None
+        return Warm(before["moments_"], before.get("_multipliers"))
+
+    @all_or_nothing
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from one batch of a stream.
+
+        Under `loss="nll"` the batches give what one `fit` on all of them gives (where cells or labels are missing: one pass of EM,
+        each batch completed by the model so far). Under the other losses every row is visited once, as `fit` visits it, and
+        what earlier rows gave to the moments is the prior of later ones; the natural parameters are averaged. Where cells of correlated
+        columns are missing, a row weighs more than the model, or `step_size` is given, mini-batches make stochastic steps from the
+        model so far instead. After `fit` its prior and calibration are kept, and maximum likelihood where it kept that.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            None or NaN, or -1 if it is not one of the classes: no label.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever occur; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        loss = Loss(self.loss, softness=self._softness)
+        first = not hasattr(self, "_stored_model")
+        reader = self._reader() if first else self._reader_
+        rows, codes, weights = self._stream_rows(reader, X, y, classes, sample_weight, first, loss)
+        if not weights.any():  # rows without a label that are to count nothing
+            return self
+        with one_blas_thread():
+            if first:
+                problem = self._problem(reader, rows, codes, weights, loss)
+            else:
+                problem = Problem(self._stored_model, reader.scaled(rows), codes, weights, loss)
+            recipe = self._recipe(reader, problem.model)
+            recipe.refuse_unlabelled(problem)
+            if first:
+                generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+                self._stream = recipe.stream_begun(problem, generator)
+            else:
+                self._stream = self._stream.moved(problem, recipe)
+        stream, count = self._stream, label_masses(codes, weights, len(self.classes_))
+        self.class_count_ = count if first else self.class_count_ + count
+        self.unlabelled_weight_ = recipe.stream_weight(loss.is_discriminative)
+        choice = Choice(None, reason="partial_fit does not choose a prior") if first else self.choice_
+        fit = Fit(stream.moments, n_iter=getattr(stream, "n_iter", 1)).ended(Stop.ONE_PASS)
+        earlier = [] if first else self.history_.get("shortened", [])
+        fit.history = {"shortened": [*earlier, stream.n_shortened]}
+        self._keep(Trained(problem, fit, replace(choice, multipliers=None)), reader, recipe)
+        self._finish(fit, self.choice_)
+        return self
+
+    def _stream_rows(
+        self, reader, X, y, classes, sample_weight, first: bool, loss
+    ) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Checked rows, codes of their labels (-1: none) and weights; the first batch fixes the classes."""
+        if getattr(self, "class_weight", None) == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once: give weights {label: weight} for a stream"
+            )
+        known = self.classes_ if not first else None if classes is None else np.unique(classes)
+        y, unlabelled = split_labels(y, known)
+        X, y = validated(self, reader, X, y, reset=first)
+        if known is None:
+            raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
+        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
+            raise ValueError(f"classes={classes!r} is not the same as in the first call of partial_fit: {known!r}")
+        _, codes = encoded(y, unlabelled, known)
+        if first and unlabelled.all():
+            raise ValueError("y has no label in the first batch of the stream: begin with labelled rows")
+        if first:
+            self.classes_ = known
+            check_class_prior(self.class_prior, self.classes_)
+        rows = reader.learn(X, column_names(self)) if first else reader.read(X)
+        if first and any_missing(rows) and empty_rows(rows).all():
+            raise ValueError("X has no observed cell in the first batch of the stream: every value is missing (NaN)")
+        weights = checked_weights(sample_weight, rows)
+        weights = class_weights(getattr(self, "class_weight", None), self.classes_, codes, weights)
+        counts = self._recipe(reader).stream_weight(loss.is_discriminative)
+        weights = np.where(unlabelled, counts * weights, weights)
+        if first and not weights[~unlabelled].any():
+            raise ValueError("sample_weight is zero for every labelled row of the first batch of the stream")
+        return rows, codes, weights
+
+    # -- what is kept -------------------------------------------------------------------------------------------------
+
+    def _keep(self, trained: Trained, reader, recipe: Recipe) -> None:
         """Fitted attributes, set only when training has succeeded."""
-        moments = fit.moments
+        structure, fit, choice = trained.problem.model, trained.fit, trained.choice
+        self._reader_, self._stored_model, self.moments_ = reader, structure, fit.moments
+        self._width = recipe.width
         if self.class_prior is not None:
-            share = np.asarray(self.class_prior, dtype=float)
-            moments = replace(moments, mass=share * float(moments.mass.sum()))
-        self._stored_model, self.moments_ = model, moments
+            self.moments_ = replace(fit.moments, mass=recipe.with_class_prior(fit.moments.mass, self.class_prior))
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
         self.stopped_, self.choice_ = fit.stopped, choice
         self.temperature_, self.rivalry_, self.background_ = choice.temperature, choice.rivalry, choice.background
+        self.unlabelled_weight_ = (
+            getattr(self, "unlabelled_weight_", 0.0) if fit.stop == "ONE_PASS" else trained.unlabelled_weight
+        )
         self._multipliers = fit.multipliers if self.warm_start else None
+
+    def _finish(self, fit: Fit, choice: Choice) -> None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.natural_ = model.natural_of(moments)
-            self._expose(model, moments)
+            self.natural_ = self._stored_model.natural_of(self.moments_)
+            self._expose(self._stored_model, self.moments_)
         if not fit.converged and self.algorithm != "paper":
             warnings.warn(
                 f"{type(self).__name__} stopped before it converged: {fit.stopped}. Raise max_epochs, or tol={self.tol:g}.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
-    # -- what subclasses fill in --------------------------------------------------------------------------------------
-
-    def _row_options(self) -> dict:
-        return {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
-
-    def _validated(self, X, y="no_validation", *, reset: bool):
-        """X (and y) as scikit-learn checks them; None and pandas NA become NaN."""
-        with naming("X"):
-            found = validate_data(self, without_na(X), y, reset=reset, **self._row_options())
-        refuse_huge(found[0] if isinstance(found, tuple) else found)
-        return found
-
-    def _model(self, X, n_outcomes: int, codes, weights):
-        raise NotImplementedError
-
-    def _expose(self, model, moments) -> None:
-        raise NotImplementedError
-
-    # -- checks -------------------------------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> Loss:
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss={self.loss!r} is not one of {', '.join(map(repr, LOSSES))}")
-        if self.algorithm not in ALGORITHMS:
-            raise ValueError(f"algorithm={self.algorithm!r} is not one of {', '.join(map(repr, ALGORITHMS))}")
-        number = isinstance(self.prior, (int, float, np.number)) and not isinstance(self.prior, bool)
-        if not (self.prior in ("auto", "laplace", "log") if not number else 0 <= self.prior < np.inf):
-            raise ValueError(
-                f"prior={self.prior!r} is neither a number of pseudo-counts >= 0 nor 'auto', 'laplace' or 'log'"
-            )
-        if number and self.prior == 0 and self.loss != "nll":
-            raise ValueError(
-                f"prior=0 leaves loss={self.loss!r} without regularisation: give a positive prior or 'auto'"
-            )
-        if not isinstance(self.max_epochs, (int, np.integer)) or self.max_epochs < 1:
-            raise ValueError(f"max_epochs={self.max_epochs!r} is not a positive whole number")
-        if not isinstance(self.tol, (int, float, np.number)) or not self.tol >= 0:
-            raise ValueError(f"tol={self.tol!r} is not a number >= 0")
-        weight = self.unlabelled_weight
-        number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
-        if not (0 <= weight < np.inf if number else isinstance(weight, str) and weight == "auto"):
-            raise ValueError(f"unlabelled_weight={weight!r} is neither a number >= 0 nor 'auto'")
-        jobs = self.n_jobs
-        if jobs is not None and (not isinstance(jobs, (int, np.integer)) or isinstance(jobs, bool) or jobs == 0):
-            raise ValueError(f"n_jobs={jobs!r} is neither None nor a whole number other than 0")
-        step_size_of(self.step_size)
-        return Loss(self.loss, softness=self._softness)
-
-    def _check_class_prior(self) -> None:
-        if self.class_prior is not None:
-            share = np.asarray(self.class_prior, dtype=float)
-            if share.shape != self.classes_.shape or not (share > 0).all() or not np.isclose(share.sum(), 1.0):
-                raise ValueError(
-                    f"class_prior={self.class_prior!r} must be {len(self.classes_)} probabilities above 0 that add up to 1, "
-                    f"in the order of the classes {self.classes_!r}"
-                )
+    @property
+    def _statistics(self) -> Any:
+        """Sums over the labelled rows."""
+        return self._stream.statistics
 
     def _check_loaded(self) -> None:
-        """After reading from a file: arrays of the model's own shapes, finite, with masses that are masses."""
-        if not hasattr(self, "moments_"):
-            return
-        model, moments = self._stored_model, self.moments_
-        name, d = type(self).__name__, getattr(self, "n_features_in_", None)
-        arrays = moments.arrays()
-        largest = max(int(np.size(array)) for array in arrays)
-        if model.n_features != d or not 0 < d <= largest or model.n_outcomes != len(self.classes_):
-            raise ValueError(
-                f"the file's {name} does not fit together: classes, columns and parameters differ in number"
-            )
-        empty = sparse.csr_matrix((0, d)) if model.takes_sparse else np.zeros((0, d))
-        template = model.statistics(empty, np.zeros(0, dtype=np.int64), np.zeros(0))
-        shapes = [np.shape(array) for array in template.arrays()]
-        if type(template) is not type(moments) or [np.shape(array) for array in arrays] != shapes:
-            raise ValueError(
-                f"the file's {name} has parameters of the wrong shape: {[np.shape(array) for array in arrays]}"
-            )
-        mass = np.asarray(moments.mass, dtype=float)
-        if not moments.is_finite() or (mass < 0).any() or not mass.sum() > 0:
-            raise ValueError(f"the file's {name} has parameters that are not finite or not positive")
-
-    def _reporter(self):
-        if not self.verbose:
-            return None
-
-        def report(epoch: int, line: dict) -> None:
-            print(
-                f"{type(self).__name__} pass {epoch}: objective {line['objective']:.6g}, {self.loss} {line[self.loss]:.5f}, "
-                f"accuracy {line['accuracy']:.4f}, gap {line['gap']:.3g}, {line['seconds']:.1f} s"
-            )
-
-        return report
+        if hasattr(self, "moments_"):
+            name, n_features = type(self).__name__, getattr(self, "n_features_in_", 0)
+            width = self._width
+            check_fits_together(name, self._stored_model, self.moments_, n_features, len(self.classes_), width)
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
+        tags, reader = super().__sklearn_tags__(), self._reader()
+        tags.input_tags.sparse = bool(reader.takes_sparse)
+        tags.input_tags.allow_nan = reader.takes_missing
+        tags.input_tags.positive_only = reader.is_positive
+        tags.input_tags.categorical = reader.has_categories
+        tags.input_tags.string = reader.takes_frames
         return tags
-
-
-def without_na(X):
-    """X with NaN in the place of pandas NA and None in columns of objects."""
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):
-        objects = [place for place, dtype in enumerate(X.dtypes) if dtype.kind == "O"]
-        if objects:
-            X = X.copy()
-            for place in objects:
-                X.isetitem(place, X.iloc[:, place].where(X.iloc[:, place].notna(), np.nan))
-    elif isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
-        X = np.where(np.vectorize(is_missing, otypes=[bool])(X), np.nan, X) if X.size else X
-    return X

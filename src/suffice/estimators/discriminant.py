@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..families import gaussian_diagonal, gaussian_full, gaussian_tied
+from .checks import check_one_of
 from .classifier import GenerativeClassifier
-from .naive_bayes.sections import documented
+from .sections import documented
 
 __all__ = ["GaussianDiscriminant"]
 
@@ -43,21 +44,24 @@ class GaussianDiscriminant(GenerativeClassifier):
     def __init__(
         self, covariance="tied", *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3,
         average=True, class_prior=None, class_weight=None, unlabelled_weight="auto", random_state=None, verbose=0,
-        warm_start=False, n_jobs=None,
+        warm_start=False, n_jobs=None, checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
             random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip
         self.covariance = covariance
 
-    def _model(self, X, n_outcomes, codes, weights):
-        if self.covariance not in MODELS:
-            raise ValueError(f"covariance={self.covariance!r} is not one of {', '.join(map(repr, MODELS))}")
-        return MODELS[self.covariance].for_data(X, n_outcomes)
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_one_of("covariance", self.covariance, MODELS)
 
-    def _expose(self, model, moments) -> None:
+    def _structure(self, reader, rows, n_outcomes, weights):
+        return MODELS[self.covariance].for_data(rows, n_outcomes)
+
+    def _expose(self, model, moments):
         read = (
             gaussian_diagonal.mean_and_variance
             if self.covariance == "diag"

@@ -126,7 +126,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         row = self.rows_of([document])
         scores = self.model_.predict_joint_log_proba(row)[0]
         second, first = np.argsort(scores)[-2:]
-        row = self.model_._scaled(row, None).tocsr()
+        row = self.model_._reader_.scaled(row)
+        row = row if sparse.issparse(row) else row.tocsr()
         logs = self.model_.feature_log_prob_
         votes = row.data * (logs[first, row.indices] - logs[second, row.indices])
         best = np.argsort(-votes)[:top]

@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import logsumexp
 
 from ..engines.threads import shards
@@ -154,6 +155,11 @@ class Model(ABC):
     @abstractmethod
     def moments_of_state(self, state: tuple) -> Any: ...
 
+    def empty_rows(self) -> Any:
+        """No rows, of the kind the structure takes."""
+        shape = (0, self.n_features)
+        return sparse.csr_matrix(shape) if self.takes_sparse else np.zeros(shape)
+
     def rows_of(self, X) -> tuple[Any, str]:
         """X as the kernels read it, and the name of that layout."""
         if isinstance(X, np.ndarray):
@@ -167,6 +173,14 @@ class Model(ABC):
         scores = np.empty((X.shape[0], self.n_outcomes))
         loops(self.family, layout)["score_rows"](rows, X.shape[0], state or self.state_of(moments), scores)
         return scores
+
+    def joint_scores(self, moments, X) -> np.ndarray:
+        """`scores` at any moments: -infinity where an outcome (or a category in it) never occurred and has no prior."""
+        if self.in_domain(moments):
+            return self.scores(moments, X)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            joint = self.log_joint(moments, X)
+        return np.where((moments.mass > 0) & ~np.isnan(joint), joint, -np.inf)
 
     def log_likelihood_of_state(self, statistics, state: tuple) -> float:
         """`log_likelihood` of statistics at the model that `state` is of."""

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
+
+from .base import Reader
+
+
+@dataclass
+class Documents(Reader):
+    """Counts of words, scaled to one length where `norm` is given (topics are sampled from whole counts: then the model scales)."""
+
+    owner: str = "LDAClassifier"  # whose name errors give
+    norm: float | None = None
+
+    takes_missing: ClassVar[bool] = False
+    is_positive: ClassVar[bool] = True
+
+    def read(self, X):
+        return counts_of(X, self.owner)
+
+    def scaled(self, rows):
+        return rows if self.norm is None else scaled_to(rows, self.norm)
 
 
 def counts_of(X, name: str) -> sparse.csr_matrix:

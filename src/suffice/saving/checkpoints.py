@@ -1,97 +1,90 @@
-"""Checkpoints of long runs: arrays and a JSON header in one file that is always whole.
+"""Checkpoints of long fits: the journal of a fit (`suffice.learners.watch`) in one file that is always whole.
 
-A file is a zip of `header.json` and one `.npy` member an array (no pickle). It is written beside its destination,
-forced to disk, and renamed over it: a process killed at any moment leaves the old checkpoint or the new one, never a
-part. Any learner whose state is a dictionary of arrays and a few numbers can use it.
+A file is an archive as models are saved in: no pickle, checksums, written beside its destination and renamed over it, so a process
+killed at
+any moment leaves the old checkpoint or the new one. It also says of what it is: parameters, a digest of the rows, versions. A fit that
+resumes from the checkpoint of another one is refused by name.
 """
 
 from __future__ import annotations
 
-import io
-import json
+import hashlib
 import os
 import time
-import zipfile
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-FORMAT = "suffice-checkpoint-1"
-
-
-def save(path: str | Path, header: dict, arrays: dict[str, np.ndarray]) -> None:
-    """Write a checkpoint atomically."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with open(partial, "wb") as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr("header.json", json.dumps({"format": FORMAT, **header}))
-            for name, array in arrays.items():
-                buffer = io.BytesIO()
-                np.save(buffer, np.asarray(array), allow_pickle=False)
-                archive.writestr(f"{name}.npy", buffer.getvalue())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
-    _sync_folder(path.parent)
+from .. import __version__
+from . import archive
 
 
-def _remove_leftovers(path: Path) -> None:
-    """Partial files of processes that were killed while writing."""
-    for leftover in path.parent.glob(f".{path.name}.*.partial"):
-        owner = leftover.name.split(".")[-2]
-        try:
-            os.kill(int(owner), 0)
-        except (ValueError, ProcessLookupError):
-            leftover.unlink(missing_ok=True)
-        except (PermissionError, OSError):
-            continue
+@dataclass
+class Checkpoint:
+    identity: dict[str, Any]
+    done: dict[str, Any] = field(default_factory=dict)
+    under_way: dict[str, Any] = field(default_factory=dict)
 
 
-def _sync_folder(folder: Path) -> None:
-    """The rename itself reaches the disk with its folder; not every system allows it."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
+def digest(*tables: Any) -> str:
+    """Of arrays, sparse matrices, data frames and lists of texts."""
+    found = hashlib.sha256()
+    for table in tables:
+        if sparse.issparse(table):
+            parts = [table.indptr, table.indices, table.data]
+        elif hasattr(table, "columns") and hasattr(table, "to_numpy"):
+            parts = [
+                np.asarray(table.columns, dtype=object),
+                *(table.iloc[:, j].to_numpy() for j in range(table.shape[1])),
+            ]
+        else:
+            parts = [] if table is None else [np.asarray(table)]
+        for part in parts:
+            array = np.ascontiguousarray(part)
+            found.update(f"{array.dtype.str}{array.shape}".encode())
+            found.update(repr(array.tolist()).encode() if array.dtype.hasobject else array.data)
+    return found.hexdigest()[:16]
 
 
-def load(path: str | Path) -> tuple[dict, dict[str, np.ndarray]]:
-    """(header, arrays) of a checkpoint; a ValueError says what is wrong with a file that is not one."""
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"no checkpoint at {path}: give the path that `checkpoint=` wrote to")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read("header.json"))
-            names = [name for name in archive.namelist() if name.endswith(".npy")]
-            arrays = {n[:-4]: np.load(io.BytesIO(archive.read(n)), allow_pickle=False) for n in names}
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is not a suffice checkpoint ({error})") from error
-    if header.get("format") != FORMAT:
-        raise ValueError(f"{path} has format {header.get('format')!r}; this version reads {FORMAT!r}")
-    return header, arrays
+class Keeper:
+    """Writes the journal to `path` when `minutes` have passed since it was last written; begins with that of `resume`.
 
+    `resume` is the path of a checkpoint, or True: `path`, if there is one yet.
+    """
 
-class Checkpointer:
-    """Writes a checkpoint when `minutes` have passed since the last one."""
+    def __init__(self, path: Any, minutes: float, resume: Any, identity: dict[str, Any], journal: Any):
+        self.path, self.seconds, self.last = path, 60.0 * float(minutes), time.monotonic()
+        self.identity, self.journal = {**identity, "suffice": __version__}, journal
+        if resume is True:
+            resume = path if path is not None and os.path.exists(path) else None
+        if resume is not None and resume is not False:
+            self._recall(resume)
+        if path is not None:
+            folder = Path(path).absolute().parent
+            if not folder.is_dir() or not os.access(folder, os.W_OK):
+                raise ValueError(
+                    f"checkpoint={os.fspath(path)!r} cannot be written: the folder does not exist or is read-only"
+                )
 
-    def __init__(self, path: str | Path | None, minutes: float = 3.0):
-        self.path, self.seconds, self.last = path, 60 * minutes, time.monotonic()
+    def _recall(self, path: Any) -> None:
+        found = archive.load(path, max_bytes=1 << 40)
+        if not isinstance(found, Checkpoint):
+            raise ValueError(f"resume={os.fspath(path)!r} is a {type(found).__name__} and not a checkpoint of a fit")
+        different = [name for name in self.identity if found.identity.get(name) != self.identity[name]]
+        if different:
+            raise ValueError(
+                f"resume={os.fspath(path)!r} is the checkpoint of another fit: {', '.join(different)} differ "
+                f"({different[0]} was {found.identity.get(different[0])!r:.80}, is {self.identity[different[0]]!r:.80})"
+            )
+        self.journal.done, self.journal.under_way = found.done, found.under_way
 
-    def offer(self, state: Callable[[], tuple[dict, dict]], force: bool = False) -> bool:
-        """Save `state()` if it is time (or forced); True if a file was written."""
-        if self.path is None or not (force or time.monotonic() - self.last >= self.seconds):
-            return False
-        save(self.path, *state())
-        self.last = time.monotonic()
-        return True
+    def is_due(self) -> bool:
+        return self.path is not None and time.monotonic() - self.last >= self.seconds
+
+    def write(self) -> None:
+        if self.path is not None:
+            archive.save(Checkpoint(self.identity, self.journal.done, self.journal.under_way), self.path)
+            self.last = time.monotonic()

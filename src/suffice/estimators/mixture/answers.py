@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +13,7 @@ from ...engines.threads import Engine, n_threads
 from ...families.forms import form_of
 from ...learners.expectation import Rows
 from ...reading.guards import one_blas_thread
+from ..validation import validated
 
 
 class Answers:
@@ -25,9 +25,7 @@ class Answers:
     random_state: Any
     _stored_model: Any
     _reader_: Any
-    _validated: Any  # these three are Mixture's
-    _rows: Any
-    _n_parameters: Any
+    _n_parameters: Any  # Mixture's
 
     def predict_joint_log_proba(self, X):
         """log p(x, component) of every row; missing cells are integrated out."""
@@ -79,7 +77,7 @@ class Answers:
         generator = self._generator(random_state)
         outcomes = np.sort(generator.choice(len(self.weights_), size=n_samples, p=self.weights_))
         X = self._stored_model.sample(self.moments_, outcomes, generator)
-        return self._reader_.unscaled(X), outcomes
+        return self._reader_.unread(X), outcomes
 
     def impute(self, X, return_std=False):
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one).
@@ -87,20 +85,17 @@ class Answers:
         With `return_std` also the standard deviations of the cells: 0 where they were observed.
         """
         check_is_fitted(self)
-        given, rows = self._cells(X)
+        given, rows = self._reader_.cells(validated(self, self._reader_, X, reset=False))
         if not np.isnan(rows).any():
             return (given, np.zeros(rows.shape)) if return_std else given
         joint = self._joint(rows)
         shares = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
         filled, std = self._stored_model.imputed(self.moments_, rows, shares)
-        filled = self._reader_.filled(given, self._reader_.unscaled(filled))
-        return (filled, self._reader_.unscaled_std(std)) if return_std else filled
+        filled = self._reader_.filled(given, self._reader_.unread(filled))
+        return (filled, self._reader_.unread_std(std)) if return_std else filled
 
-    def _cells(self, X):
-        given = self._validated(X, reset=False)
-        rows = self._reader_.rows(given, reset=False)
-        rows = rows.toarray() if sparse.issparse(rows) else rows
-        return given.toarray() if sparse.issparse(given) else given, rows
+    def _rows(self, X):
+        return self._reader_.rows(validated(self, self._reader_, X, reset=False))
 
     def _joint(self, rows) -> np.ndarray:
         form = form_of(self._stored_model, rows)

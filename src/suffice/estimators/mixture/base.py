@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
-from sklearn.utils.validation import validate_data
 
 from ...engines.threads import Engine, n_threads
 from ...families.component_priors import component_prior, default_amount
@@ -19,19 +18,23 @@ from ...families.coordinates import coordinates_of
 from ...families.forms import form_of
 from ...families.posteriors import posterior_family
 from ...learners.accelerated import AcceleratedEM
-from ...learners.driver import run
+from ...learners.driver import Fit, run
 from ...learners.em import BatchEM, MixtureProblem
 from ...learners.expectation import Rows
 from ...learners.online import OnlineEM, OnlineProblem, begun, stream
+from ...learners.starts import STARTS, start_shares, weighted_means
 from ...learners.variational import VariationalEM, VariationalProblem
 from ...learners.watch import Watch
-from ...reading.guards import all_or_nothing, checked_weights, naming, one_blas_thread, refuse_huge
-from ..classifier import without_na
+from ...reading.base import Reader
+from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
+from ..checks import check_fits_together, check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number
+from ..sections import with_sections
+from ..validation import column_names, validated
+from ..warm import Last, last_fit
+from ..watched import Watched
 from .answers import Answers
-from .checks import check_loaded, check_parameters, checked_labels
-from .starts import start_shares, weighted_means
-from .warm import Last, last_fit
 
+ALGORITHMS = ("em", "accelerated", "online", "variational")
 PARAMETERS = """
     Parameters
     ----------
@@ -61,6 +64,11 @@ PARAMETERS = """
         starts then do not count.
     verbose : int, default=0
         Print a line a pass.
+    checkpoint : path or None, default=None
+        Where the fit writes where it stands, every `checkpoint_minutes`.
+    checkpoint_minutes : float, default=3.0
+    resume : path, True or None, default=None
+        A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
 """
 
 ATTRIBUTES = """
@@ -78,22 +86,19 @@ ATTRIBUTES = """
 """
 
 
-def documented(cls):
-    """Put the shared sections of the docstring where the class asks for them."""
-    cls.__doc__ = cls.__doc__.replace("    PARAMETERS\n", PARAMETERS.strip("\n") + "\n").replace(
-        "    ATTRIBUTES\n", ATTRIBUTES.strip("\n") + "\n"
-    )
-    return cls
+documented = with_sections(PARAMETERS, ATTRIBUTES)
 
 
-class Mixture(Answers, DensityMixin, BaseEstimator):
-    """Base of the mixtures. Subclasses say how rows are read (`_reader`), which model they are of (`_model`) and what they show."""
+class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
+    """Base of the mixtures. A subclass says how rows are read (`_reader`), which structure they get (`_structure`) and what it shows
+    (`_expose`, `_n_parameters`)."""
 
     _estimator_type = "density_estimator"
 
     def __init__(
         self, n_components=1, *, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto", algorithm="em",
         batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False, verbose=0,
+        checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         self.n_components = n_components
         self.tol = tol
@@ -108,6 +113,25 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_minutes = checkpoint_minutes
+        self.resume = resume
+
+    # -- hooks --------------------------------------------------------------------------------------------------------
+
+    def _reader(self) -> Reader:
+        """How rows are read."""
+        raise NotImplementedError
+
+    def _structure(self, reader: Any, rows, n_outcomes: int, weights: np.ndarray) -> Any:
+        raise NotImplementedError
+
+    def _expose(self, structure: Any, moments: Any) -> None:
+        """Set the attributes that show the components."""
+        raise NotImplementedError
+
+    def _n_parameters(self) -> int:
+        raise NotImplementedError
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -139,22 +163,29 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
     def _fit(self, X, sample_weight, labels) -> None:
         self._check_parameters()
         last = last_fit(self)
-        rows, weights, labels = self._training_rows(X, sample_weight, labels, reset=True)
+        reader = self._reader()
+        X = validated(self, reader, X, reset=True)
+        watch = self._watch(X, sample_weight, labels)
+        rows, weights, labels = self._training_rows(reader, X, sample_weight, labels, reset=True)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        model = self._centred(self._model(rows, self.n_components, weights), rows, weights)
-        last = last if last is not None and last.fits(model, self._reader_) else None
-        model = model if last is None else last.model
+        model = self._centred(self._structure(reader, rows, self.n_components, weights), rows, weights)
+        last = last if last is not None and last.fits(model, reader) else None
+        model = model if last is None else last.structure
         engine = Engine(n_threads(self.n_jobs))
         with one_blas_thread(), engine.open():
             problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
-            self._run(problem, generator, last)
+            problem, fit = self._run(problem, generator, last, watch)
+        if watch.keeper is not None:
+            watch.keeper.write()
+        self._reader_ = reader
+        self._keep(problem, fit)
         self._stream = None
 
-    def _run(self, problem: MixtureProblem, generator, last: Last | None) -> None:
-        best = None
+    def _run(self, problem: MixtureProblem, generator, last: Last | None, watch: Watch) -> tuple[MixtureProblem, Fit]:
+        """The best of the starts."""
+        best: Fit | None = None
         given = self._given_start(problem)
-        starts = generator.spawn(self.n_init if given is None and last is None else 1)
-        for child in starts:
+        for child in generator.spawn(self.n_init if given is None and last is None else 1):
             statistics = self._start_statistics(problem, child)
             if problem.prior is None:
                 problem = self._with_prior(problem, statistics)
@@ -163,11 +194,11 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
                 start = self._warm_start(problem, last)
             elif given is not None:
                 start = given
-            fit, extra = self._solve(problem, start, child)
-            if best is None or fit.measure.objective < best[0].measure.objective:
-                best = fit, extra
+            fit = self._solve(problem, start, child, watch)
+            if best is None or fit.measure.objective < best.measure.objective:  # type: ignore[union-attr]
+                best = fit
         assert best is not None
-        self._keep(problem, *best)
+        return problem, best
 
     def _warm_start(self, problem: MixtureProblem, last: Last):
         if self.algorithm != "variational":
@@ -216,8 +247,7 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
     def _given_start(self, problem: MixtureProblem):
         return None
 
-    def _solve(self, problem: MixtureProblem, start, generator):
-        """(Fit, reseeded components)"""
+    def _solve(self, problem: MixtureProblem, start, generator, watch: Watch) -> Fit:
         learner: Any = BatchEM()
         if self.algorithm == "online":
             learner = OnlineEM(self._batch_rows())
@@ -225,19 +255,15 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
             learner = VariationalEM()
         elif self.algorithm == "accelerated":
             learner = AcceleratedEM(coordinates_of)
-        reseeded: list[int] = []
-        fit = run(
+        return run(
             learner, problem, start, generator,
-            max_epochs=self.max_iter, tol=self.tol, watch=Watch(self._reporter()), keep_best=self.algorithm != "online",
+            max_epochs=self.max_iter, tol=self.tol, watch=watch, keep_best=self.algorithm != "online",
         )  # fmt: skip
-        if self.algorithm in ("em", "accelerated"):
-            reseeded = list(fit.memory.reseeded)
-        return fit, reseeded
 
     def _batch_rows(self) -> int:
         return 1000 if self.batch_size is None else int(self.batch_size)
 
-    def _keep(self, problem, fit, reseeded) -> None:
+    def _keep(self, problem, fit: Fit) -> None:
         model = problem.model
         self._stored_model, self.moments_ = model, fit.moments
         self.__dict__.pop("posterior_", None)
@@ -245,12 +271,13 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
             self.posterior_ = fit.moments
             self.moments_ = problem.prior.mean_moments(fit.moments)
         base = self._mean_base_measure(problem.rows)
+        assert fit.measure is not None and fit.first is not None
         self.lower_bounds_ = [base - value for value in (fit.history["nll"] if fit.history else [])]
         self.lower_bound_ = base - fit.measure.nll
         self.lower_bounds_.insert(0, base - fit.first.nll)
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
         self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
-        self.stopped_, self.reseeded_ = fit.stopped, reseeded
+        self.stopped_, self.reseeded_ = fit.stopped, list(getattr(fit.memory, "reseeded", ()))
         self._finish(model)
         if not fit.converged and self.algorithm != "online":
             warnings.warn(
@@ -284,15 +311,15 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        first = getattr(self, "_stream", None) is None
-        rows, weights, labels = self._training_rows(
-            X, sample_weight, None, reset=first and not hasattr(self, "moments_")
-        )
+        first, begins = getattr(self, "_stream", None) is None, not hasattr(self, "moments_")
+        reader = self._reader() if begins else self._reader_
+        X = validated(self, reader, X, reset=begins)
+        rows, weights, labels = self._training_rows(reader, X, sample_weight, None, reset=begins)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         engine = Engine(n_threads(self.n_jobs))
         with one_blas_thread(), engine.open():
-            if first and not hasattr(self, "moments_"):
-                model = self._centred(self._model(rows, self.n_components, weights), rows, weights)
+            if begins:
+                model = self._centred(self._structure(reader, rows, self.n_components, weights), rows, weights)
                 problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
                 statistics = self._start_statistics(problem, generator)
                 prior = self._component_prior(model, statistics)
@@ -306,7 +333,7 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
                     state = begun(replace(problem, prior=prior), self.moments_, self._batch_rows(), generator, 1)
                 else:
                     state = stream(replace(problem, prior=self._stream.prior), self._stream, self._batch_rows())
-        self._stored_model, self._stream = model, state
+        self._reader_, self._stored_model, self._stream = reader, model, state
         self.moments_ = state.shown()
         self.__dict__.pop("posterior_", None)
         self.n_iter_, self.converged_, self.stopped_ = state.n_steps, True, "one pass over the batch"
@@ -318,8 +345,7 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _training_rows(self, X, sample_weight, labels, *, reset: bool):
-        X = self._validated(X, reset=reset)
+    def _training_rows(self, reader, X, sample_weight, labels, *, reset: bool):
         weights = checked_weights(sample_weight, X)
         labels, self._has_labels = checked_labels(labels, X.shape[0], self.n_components)
         if (weights == 0).all():
@@ -328,34 +354,12 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
             keep = np.flatnonzero(weights > 0)
             X = X.iloc[keep] if hasattr(X, "iloc") else X[keep]
             weights, labels = weights[keep], labels[keep]
-        if reset:
-            self._reader_ = self._reader()
-        rows = self._reader_.rows(X, reset=reset)
+        rows = reader.learn(X, column_names(self)) if reset else reader.read(X)
         if reset and X.shape[0] < self.n_components:
             raise ValueError(
                 f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {X.shape[0]}"
             )
         return rows, weights, labels
-
-    def _validated(self, X, *, reset: bool):
-        with naming("X"):
-            found = validate_data(
-                self, without_na(X), reset=reset, accept_sparse=self._sparse, dtype=np.float64, order="C",
-                ensure_all_finite="allow-nan",
-            )  # fmt: skip
-        refuse_huge(found)
-        return found
-
-    _sparse: Any = "csr"
-
-    def _rows(self, X):
-        return self._reader_.rows(self._validated(X, reset=False), reset=False)
-
-    def _reader(self):
-        raise NotImplementedError
-
-    def _model(self, rows, n_outcomes: int, weights):
-        raise NotImplementedError
 
     def _centred(self, model, rows, weights):
         """Weighted means as the location, so that a row of weight 2 is the row twice (only rounding and variational priors see it)."""
@@ -366,36 +370,52 @@ class Mixture(Answers, DensityMixin, BaseEstimator):
             model, location=weighted_means(numbers.toarray() if sparse.issparse(numbers) else numbers, weights)
         )
 
-    def _expose(self, model, moments) -> None:
-        raise NotImplementedError
-
-    def _n_parameters(self) -> int:
-        raise NotImplementedError
-
     def _check_parameters(self) -> None:
-        check_parameters(self)
+        for name in ("n_components", "max_iter", "n_init"):
+            check_whole(name, getattr(self, name))
+        check_one_of("algorithm", self.algorithm, ALGORITHMS)
+        check_one_of("init_params", self.init_params, STARTS)
+        check_tol(self.tol)
+        if self.prior != "auto" and not (is_number(self.prior) and 0 <= self.prior < np.inf):
+            raise ValueError(f"prior={self.prior!r} is neither a number of pseudo-rows >= 0 nor 'auto'")
+        check_positive("weight_concentration_prior", self.weight_concentration_prior, none=True)
+        check_whole("batch_size", self.batch_size, none=True)
+        check_jobs(self.n_jobs)
 
     def _check_loaded(self) -> None:
-        check_loaded(self)
+        if hasattr(self, "moments_"):
+            check_fits_together(type(self).__name__, self._stored_model, self.moments_, self.n_features_in_, None)
 
-    def _width(self) -> int:
-        return self.n_features_in_
-
-    def _reporter(self):
-        if not self.verbose:
-            return None
-
-        def report(epoch: int, line: dict) -> None:
-            print(
-                f"{type(self).__name__} pass {epoch}: mean log-likelihood {-line['nll']:.6f}, {line['seconds']:.1f} s"
-            )
-
-        return report
+    def _report(self, number: int, line: dict) -> None:
+        text = f"{type(self).__name__} pass {number}: mean log-likelihood {-line['nll']:.6f}, {line['seconds']:.1f} s"
+        print(text, flush=True)
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = bool(self._sparse)
-        tags.input_tags.allow_nan = True
+        tags, reader = super().__sklearn_tags__(), self._reader()
+        tags.input_tags.sparse = bool(reader.takes_sparse)
+        tags.input_tags.allow_nan = reader.takes_missing
+        tags.input_tags.positive_only = reader.is_positive
+        tags.input_tags.categorical = reader.has_categories
+        tags.input_tags.string = reader.takes_frames
         # scikit-learn's check of sparse rows asks these of anything with `predict_proba`, and then for two columns or four
         tags.classifier_tags = ClassifierTags(multi_class=self.n_components == 4)
         return tags
+
+
+def checked_labels(labels, n: int, n_components: int) -> tuple[np.ndarray, bool]:
+    """(n,) array: the known components of rows, -1 where they are not known; and whether any is."""
+    if labels is None:
+        return np.full(n, -1, dtype=np.int64), False
+    try:
+        values = np.asarray(labels, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"labels holds what is not the number of a component: {error}") from error
+    if values.shape != (n,):
+        raise ValueError(f"labels has shape {values.shape}; it must have one component for each of the {n} rows")
+    values = np.where(np.isnan(values), -1, values)
+    wrong = (values != np.floor(values)) | (values < -1) | (values >= n_components)
+    if wrong.any():
+        raise ValueError(
+            f"labels has the value {values[wrong][0]:g}; components are 0 to {n_components - 1}, and -1 or NaN: unknown"
+        )
+    return values.astype(np.int64), bool((values >= 0).any())

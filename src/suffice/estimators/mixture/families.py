@@ -15,9 +15,12 @@ from ...families.gaussian_spherical import GaussianSpherical
 from ...families.gaussian_tied import GaussianTied
 from ...families.multinomial import Multinomial
 from ...families.poisson import Poisson, rates
+from ...reading.mixed import Mixed
+from ...reading.tables import Codes, Counts, Flags, Numbers
+from ...reading.words import Words
+from ..checks import check_one_of, is_number
+from ..naive_bayes.mixed import mixed_structure, shown_columns
 from .base import Mixture, documented
-from .checks import is_number
-from .readers import reader, validated_table
 
 COVARIANCES: dict[str, Any] = {
     "full": GaussianFull,
@@ -61,11 +64,13 @@ class GaussianMixture(Mixture):
         self, n_components=1, *, covariance_type="full", tol=1e-3, reg_covar=None, max_iter=100, n_init=1, init_params="kmeans",
         weights_init=None, means_init=None, precisions_init=None, prior="auto", algorithm="em",
         batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False, verbose=0,
+        checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip
         self.covariance_type = covariance_type
         self.reg_covar = reg_covar
@@ -95,9 +100,9 @@ class GaussianMixture(Mixture):
         return model
 
     def _reader(self):
-        return reader("gaussian")
+        return Numbers()
 
-    def _model(self, rows, n_outcomes, weights):
+    def _structure(self, reader, rows, n_outcomes, weights):
         return COVARIANCES[self.covariance_type].for_data(rows, n_outcomes)
 
     def _component_prior(self, model, statistics):
@@ -107,10 +112,7 @@ class GaussianMixture(Mixture):
 
     def _check_parameters(self):
         super()._check_parameters()
-        if self.covariance_type not in COVARIANCES:
-            raise ValueError(
-                f"covariance_type={self.covariance_type!r} is not one of {', '.join(map(repr, COVARIANCES))}"
-            )
+        check_one_of("covariance_type", self.covariance_type, COVARIANCES)
         if self.reg_covar is not None and not (is_number(self.reg_covar) and 0 <= self.reg_covar < np.inf):
             raise ValueError(f"reg_covar={self.reg_covar!r} is neither None nor a number >= 0")
 
@@ -205,19 +207,20 @@ class BernoulliMixture(Mixture):
     def __init__(
         self, n_components=1, *, binarize=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
         algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0,
+        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip
         self.binarize = binarize
 
     def _reader(self):
-        return reader("bernoulli", binarize=self.binarize)
+        return Flags(self.binarize)
 
-    def _model(self, rows, n_outcomes, weights):
+    def _structure(self, reader, rows, n_outcomes, weights):
         return Bernoulli.for_data(rows, n_outcomes)
 
     def _expose(self, model, moments):
@@ -253,50 +256,35 @@ class CategoricalMixture(Mixture):
     True
     """
 
-    _sparse = False
-
     def __init__(
         self, n_components=1, *, min_categories=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
         algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0,
+        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip
         self.min_categories = min_categories
 
     def _reader(self):
-        return reader("categorical", min_categories=self.min_categories)
+        return Codes(self.min_categories)
 
-    def _model(self, rows, n_outcomes, weights):
-        return Categorical(n_outcomes, rows.shape[1], self._reader_.nb.n_categories_)
+    def _structure(self, reader, rows, n_outcomes, weights):
+        return Categorical(n_outcomes, rows.shape[1], reader.n_categories)
 
     def _expose(self, model, moments):
-        self.categories_ = self._reader_.nb.categories_
+        self.categories_ = self._reader_.categories
         self.probabilities_ = [part.T.copy() for part in np.split(model.probabilities(moments), model.offset[1:])]
 
     def _n_parameters(self):
         return self.n_components * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components - 1
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        return tags
-
-
-class CountMixture(Mixture):
-    """Shared by the mixtures of counts."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
 
 @documented
-class MultinomialMixture(CountMixture):
+class MultinomialMixture(Mixture):
     """A mixture of multinomials: rows of counts of words, drawn independently given the component. Sparse rows stay sparse.
 
     PARAMETERS
@@ -314,9 +302,9 @@ class MultinomialMixture(CountMixture):
     """
 
     def _reader(self):
-        return reader("multinomial")
+        return Words(type(self).__name__)
 
-    def _model(self, rows, n_outcomes, weights):
+    def _structure(self, reader, rows, n_outcomes, weights):
         return Multinomial.for_data(rows, n_outcomes, weights)
 
     def _expose(self, model, moments):
@@ -326,14 +314,9 @@ class MultinomialMixture(CountMixture):
         K, d = self.probabilities_.shape
         return K * (d - 1) + K - 1
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
-
 
 @documented
-class PoissonMixture(CountMixture):
+class PoissonMixture(Mixture):
     """A mixture of rows of counts in independent Poisson columns.
 
     PARAMETERS
@@ -349,9 +332,9 @@ class PoissonMixture(CountMixture):
     """
 
     def _reader(self):
-        return reader("poisson")
+        return Counts(type(self).__name__)
 
-    def _model(self, rows, n_outcomes, weights):
+    def _structure(self, reader, rows, n_outcomes, weights):
         return Poisson.for_data(rows, n_outcomes)
 
     def _expose(self, model, moments):
@@ -387,47 +370,30 @@ class MixedMixture(Mixture):
     True
     """
 
-    _sparse = False
-
     def __init__(
         self, n_components=1, *, kinds="auto", tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
         algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0,
+        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip
         self.kinds = kinds
 
     def _reader(self):
-        return reader("mixed", kinds=self.kinds)
+        return Mixed(self.kinds)
 
-    def _validated(self, X, *, reset):
-        return validated_table(self, X, reset=reset)
-
-    def _model(self, rows, n_outcomes, weights):
-        return self._reader_.nb._model(rows, n_outcomes, None, None)
+    def _structure(self, reader, rows, n_outcomes, weights):
+        return mixed_structure(reader, rows, n_outcomes)
 
     def _expose(self, model, moments):
-        nb = self._reader_.nb
-        named = [nb.columns_[j] for j in nb._order]
-        first, second = model.cuts
-        parts, (_, categories, _) = moments.parts, model.models
-        mean, variance = mean_and_variance(parts[0])
-        self.kinds_, self.categories_ = nb.kinds_, nb.categories_
-        self.means_ = dict(zip(named[:first], (mean + model.location).T, strict=True))
-        self.variances_ = dict(zip(named[:first], variance.T, strict=True))
-        blocks = np.split(categories.probabilities(parts[1]), categories.offset[1:]) if second > first else []
-        self.probabilities_ = {name: block.T for name, block in zip(named[first:second], blocks, strict=True)}
-        self.rates_ = dict(zip(named[second:], rates(parts[2]).T, strict=True))
+        reader = self._reader_
+        self.kinds_, self.categories_ = reader.kinds, reader.categories
+        self.means_, self.variances_, self.probabilities_, self.rates_ = shown_columns(reader, model, moments)
 
     def _n_parameters(self):
         each = 2 * len(self.means_) + len(self.rates_) + sum(part.shape[1] - 1 for part in self.probabilities_.values())
         return self.n_components * each + self.n_components - 1
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.string = True
-        return tags

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from ...families.categorical import Bernoulli
+from ...reading.tables import Flags
 from ..classifier import GenerativeClassifier
-from .sections import documented
+from ..sections import documented
 
 
 @documented
@@ -38,40 +38,23 @@ class BernoulliNB(GenerativeClassifier):
         self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
         class_prior=None, class_weight=None, unlabelled_weight="auto",
         binarize=0.0, random_state=None, verbose=0, warm_start=False, n_jobs=None,
+        checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
             random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip
         self.binarize = binarize
 
-    def _check_rows(self, X, *, reset):
-        is_sparse = sparse.issparse(X)
-        if is_sparse:
-            X = X.copy()
-            X.sum_duplicates()
-        values = X.data if is_sparse else X
-        if self.binarize is None:
-            wrong = ~((values == 0) | (values == 1) | np.isnan(values))
-            if wrong.any():
-                raise ValueError(
-                    f"binarize=None but X has the value {values[wrong][0]}: give a threshold, or only 0 and 1"
-                )
-        elif is_sparse and self.binarize < 0:
-            raise ValueError(f"binarize={self.binarize} is negative: on sparse X that would make every empty cell 1")
-        else:
-            values = np.where(np.isnan(values), np.nan, self.binarize < values)
-        if not is_sparse:
-            return values
-        X.data = values
-        X.eliminate_zeros()
-        return X
+    def _reader(self):
+        return Flags(self.binarize)
 
-    def _model(self, X, n_outcomes, codes, weights):
-        return Bernoulli.for_data(X, n_outcomes)
+    def _structure(self, reader, rows, n_outcomes, weights):
+        return Bernoulli.for_data(rows, n_outcomes)
 
-    def _expose(self, model, moments) -> None:
+    def _expose(self, model, moments):
         self.feature_log_prob_ = np.log(model.probabilities(moments))[1::2].T
         self.feature_count_ = self._statistics.count[1::2].T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...families.complement import Complement
-from ...families.rows import label_masses
+from ..sections import documented
 from .multinomial import MultinomialNB
-from .sections import documented
 
 
 @documented
@@ -55,27 +56,12 @@ class ComplementNB(MultinomialNB):
             raise ValueError(
                 "prior=0 leaves words that only one class has without a count in the others: give a positive prior"
             )
-        return super()._check_parameters()
+        super()._check_parameters()
 
-    def _train(self, problem, plain, generator):
-        self._refuse_unlabelled(problem.y)
-        return super()._train(problem, plain, generator)
+    def _recipe(self, reader, structure=None):
+        return replace(super()._recipe(reader, structure), learns_unlabelled=False)
 
-    def _learn_batch(self, problem, first):
-        self._refuse_unlabelled(problem.y)
-        fit, _ = super()._learn_batch(problem, first)
-        count = label_masses(problem.y, problem.weights, problem.model.n_outcomes)
-        return fit, count if first else self.class_count_ + count
-
-    def _refuse_unlabelled(self, codes) -> None:
-        unlabelled = int((codes < 0).sum())
-        if unlabelled and self.unlabelled_weight != 0:
-            raise ValueError(
-                f"y has {unlabelled} rows without a label, and ComplementNB, which is no model of the rows, can learn nothing from "
-                "them: leave them out (unlabelled_weight=0), or use MultinomialNB"
-            )
-
-    def _expose(self, model, moments) -> None:
+    def _expose(self, model, moments):
         super()._expose(model, moments)
         self.feature_log_prob_ = -self.feature_log_prob_
         others = self._statistics.count.T

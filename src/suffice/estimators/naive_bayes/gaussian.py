@@ -6,7 +6,7 @@ import numpy as np
 
 from ...families.gaussian_diagonal import GaussianDiagonal, mean_and_variance
 from ..classifier import GenerativeClassifier
-from .sections import documented
+from ..sections import documented
 
 
 @documented
@@ -37,12 +37,12 @@ class GaussianNB(GenerativeClassifier):
     True
     """
 
-    def _model(self, X, n_outcomes, codes, weights):
+    def _structure(self, reader, rows, n_outcomes, weights):
         if self.algorithm == "paper":
-            return GaussianDiagonal(n_outcomes, X.shape[1], np.zeros(X.shape[1]))
-        return GaussianDiagonal.for_data(X, n_outcomes)
+            return GaussianDiagonal(n_outcomes, rows.shape[1], np.zeros(rows.shape[1]))
+        return GaussianDiagonal.for_data(rows, n_outcomes)
 
-    def _expose(self, model, moments) -> None:
+    def _expose(self, model, moments):
         mean, self.var_ = mean_and_variance(moments)
         self.theta_ = mean + model.location
         self.class_prior_ = moments.mass / moments.mass.sum()

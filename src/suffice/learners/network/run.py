@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ...saving.checkpoints import Checkpointer
+from .checkpoints import Checkpointer
 from ...structures.network import Network
 from .annealing import annealed_log_weights
 from .monte_carlo import VisibleRows

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...saving.checkpoints import load
+from .checkpoints import load
 from ...structures.network import Network
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ...families import categorical, gaussian_diagonal, gaussian_full, gaussian_tied, mixed, multinomial
-from ...families.rows import dense
-from ...kernels.rows import dense_keys, sparse_keys
+from ..families import categorical, gaussian_diagonal, gaussian_full, gaussian_tied, mixed, multinomial
+from ..families.rows import dense
+from ..kernels.rows import dense_keys, sparse_keys
 
 STARTS = ("kmeans", "k-means++", "random", "random_from_data")
 MAX_ROWS = 10_000  # rows that take part in a start

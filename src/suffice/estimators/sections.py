@@ -34,6 +34,11 @@ PARAMETERS = """
     n_jobs : int or None, default=None
         Threads that try out priors on the held-out parts side by side; None is one, -1 one for every core. It changes the time, not
         a bit of the result.
+    checkpoint : path or None, default=None
+        Where the fit writes where it stands, every `checkpoint_minutes`.
+    checkpoint_minutes : float, default=3.0
+    resume : path, True or None, default=None
+        A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
 """
 
 ATTRIBUTES = """
@@ -45,8 +50,8 @@ ATTRIBUTES = """
     moments_, natural_ : records of arrays
         The model in its two coordinate systems.
     history_ : dict of lists
-        Per pass: objective, the three losses and accuracy of the best state measured so far, duality gap, shortened steps, seconds.
-        (Many rows of words are measured after every fourth pass and the last one.)
+        Per pass: its objective, the three losses and accuracy, the best objective so far, duality gap, shortened steps, seconds.
+        (Many rows of words are measured after every fourth pass and the last one; between, the last values stand.)
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why training stopped.
     temperature_, rivalry_, background_ : float
         How `predict_proba` is calibrated: factor on the scores, how much sharper the rivals of the best class are told apart, and share
@@ -57,9 +62,15 @@ ATTRIBUTES = """
 """
 
 
-def documented(cls):
-    """Put the shared sections of the docstring where the class asks for them."""
-    cls.__doc__ = cls.__doc__.replace("    PARAMETERS\n", PARAMETERS.strip("\n") + "\n").replace(
-        "    ATTRIBUTES\n", ATTRIBUTES.strip("\n") + "\n"
-    )
-    return cls
+def with_sections(parameters: str, attributes: str):
+    """A decorator that puts the shared sections of a docstring where the class asks for them."""
+
+    def documented(cls):
+        for name, text in (("PARAMETERS", parameters), ("ATTRIBUTES", attributes)):
+            cls.__doc__ = cls.__doc__.replace(f"    {name}\n", text.strip("\n") + "\n")
+        return cls
+
+    return documented
+
+
+documented = with_sections(PARAMETERS, ATTRIBUTES)

@@ -1,0 +1,214 @@
+"""A recipe says what "auto" means for a kind of data: which settings of the prior are tried, how a fit is made, and what is kept.
+
+The straight line of every training is `suffice.choosing.train.train`; a recipe fills in
+
+    plan(problem)                              the settings to try
+    prior(problem, statistics, setting)        pseudo-statistics of a setting
+    fold_scores(selection, fold, setting)      scores of the rows held out, after a short fit on the others
+    verdict(selection, setting, score)         the choice, calibrated; or maximum likelihood
+    fitted(problem, choice, generator, ...)    the fit on all rows
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...learners.problem import Problem
+from ...learners.state import Fit
+from ...learners.watch import Watch
+from ...structures.groups import Groups
+from ..folds import Deal
+from ..priors import Setting
+from ..search import Plan
+
+MAX_ROWS = 20_000  # rows that take part in a choice
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    prior: Any = "auto"
+    algorithm: str = "auto"
+    step_size: Any = None
+    max_epochs: int = 100
+    tol: float = 1e-3
+    average: bool = True
+    unlabelled_weight: Any = "auto"
+    n_threads: int = 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    setting: Setting | None  # None: keep maximum likelihood
+    temperature: float = 1.0  # factor on the scores that calibrates held-out probabilities
+    score: float = np.inf
+    reason: str = ""
+    background: float = 0.0  # share of the class frequencies that calibrates held-out probabilities
+    rivalry: float = 1.0  # how much sharper the rivals of the best class are told apart
+    multipliers: np.ndarray | None = None  # of the rows in the folds at the chosen setting: a warm start for all rows
+
+
+@dataclass(frozen=True, eq=False)
+class Warm:
+    """The last fit, for a new one that begins there."""
+
+    moments: Any
+    multipliers: np.ndarray | None = None
+    structure: Any = None  # that the moments are of, where a new one would mean other units
+
+
+@dataclass
+class Trained:
+    """What training gives back: the problem that was solved in the end, its fit, and what was chosen on the way."""
+
+    problem: Problem
+    fit: Fit
+    choice: Choice
+    statistics: Any = None  # of the labelled rows
+    unlabelled_weight: float = 0.0
+    reader: Any = None  # how the rows were read in the end, where that was chosen too
+
+
+@dataclass
+class Fold:
+    """Rows to train on and rows held out; `memory` is what a recipe keeps between two settings."""
+
+    number: int
+    problem: Problem
+    held_out: np.ndarray
+    generator: np.random.Generator  # its own, so that the order in which folds are fitted does not matter
+    watch: Watch
+    memory: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recipe(ABC):
+    options: Options
+
+    width = 1  # outcomes of a class
+    fits_labelled_first = True  # rows with a label are fitted before those without are looked at
+    calibrates = False  # scores are judged at their best temperature
+    counts_errors = False  # the share of errors is part of a score
+
+    def refuse(self, problem: Problem) -> None:
+        """Raise where this recipe cannot learn from these rows."""
+        return
+
+    def refuse_unlabelled(self, problem: Problem) -> None:
+        """Raise where it cannot learn from those without a label."""
+        return
+
+    # -- the choice ---------------------------------------------------------------------------------------------------
+
+    def enough_rows(self, n: int, n_classes: int) -> str:
+        """Why there are too few rows to choose on; "" if there are enough."""
+        return f"{n} rows are fewer than 10 for each class" if n < 10 * n_classes else ""
+
+    @abstractmethod
+    def deal(self, problem: Problem, generator) -> tuple[Deal, int, int]:
+        """Parts of the labelled rows; how many of them are held out in the search, and for the verdict."""
+
+    @abstractmethod
+    def plan(self, problem: Problem) -> Plan: ...
+
+    @abstractmethod
+    def prior(self, problem: Problem, statistics, setting: Setting | None, own=None):
+        """Pseudo-statistics; `own` is the smoothed maximum-likelihood estimate, where it is known already."""
+
+    def fold_problem(self, problem: Problem, rows: np.ndarray) -> Problem:
+        """The problem of the rows that a fold trains on."""
+        return problem.part(rows)
+
+    @abstractmethod
+    def fold_scores(self, problem: Problem, fold: Fold, setting: Setting | None) -> np.ndarray: ...
+
+    def kept_of(self, fold: Fold) -> dict:
+        """What of a fold's memory the next setting begins with, if it cannot be computed again."""
+        return {name: fold.memory[name] for name in ("multipliers",) if name in fold.memory}
+
+    @abstractmethod
+    def verdict(self, selection, setting: Setting | None, score: float) -> Choice: ...
+
+    def choose(self, problem: Problem, generator, watch: Watch) -> Choice:
+        """The choice among the settings of the plan, on held-out parts of the rows."""
+        from ..selection import Selection
+
+        return Selection(problem, self, generator, watch).choose()
+
+    # -- the fit ------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def train(self, problem: Problem, generator, watch: Watch, warm: Warm | None) -> Trained:
+        """The choice and the fit, on rows that all have a label."""
+
+    @abstractmethod
+    def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
+        """The fit at a choice, on rows of which some have no label."""
+
+    def chosen(self, problem: Problem, generator, watch: Watch) -> Trained:
+        """The choice without a fit, of a recipe that looks at rows without a label first."""
+        raise NotImplementedError
+
+    def with_unlabelled(self, problem: Problem, trained: Trained) -> Problem:
+        """The problem of all rows, read as was chosen for those with a label."""
+        return problem
+
+    # -- rows without a label -----------------------------------------------------------------------------------------
+
+    unlabelled_evidence = 1.0  # standard errors that all but the smallest weight must gain
+    checks_plain_loss = True  # whether the log-loss must not rise either (it is not clipped)
+
+    smallest_weight = ""  # the smallest of the weights, in words
+
+    @abstractmethod
+    def n_classes(self, problem: Problem) -> int: ...
+
+    @abstractmethod
+    def deal_unlabelled(self, problem: Problem, labelled: np.ndarray, generator) -> tuple[Deal, int]:
+        """Parts of the labelled rows, and how many of them are held out in turn."""
+
+    def trial_seed(self, generator) -> Callable[[int], np.random.Generator]:
+        """A function of a fold's number: the generator of its fits."""
+        return lambda number: generator
+
+    @abstractmethod
+    def trial_scores(self, problem: Problem, choice: Choice, X, generator, watch: Watch) -> np.ndarray:
+        """Scores of rows X after a fit of the problem at the choice."""
+
+    @abstractmethod
+    def unlabelled_weights(self, labelled: float, unlabelled: float) -> list[float]:
+        """Weights of a row without a label to try, from small to large, given the total weights of the rows."""
+
+    def answering(self, structure) -> Groups:
+        """The structure as it answers about classes; training may score rows otherwise."""
+        return Groups(structure)
+
+    def with_class_prior(self, mass: np.ndarray, class_prior) -> np.ndarray:
+        """Masses of the outcomes with the given shares of the classes in the place of the learned ones."""
+        own = mass.reshape(-1, self.width)
+        within = own / own.sum(axis=1, keepdims=True) if self.width > 1 else 1.0
+        share = np.asarray(class_prior, dtype=float)[:, None] * within
+        return np.asarray(share).ravel() * float(mass.sum())
+
+    # -- streams ------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def stream_begun(self, problem: Problem, generator) -> Any:
+        """The stream after its first batch."""
+
+    @abstractmethod
+    def stream_after(self, trained: Trained) -> Any:
+        """The stream that goes on from a fit."""
+
+    def stream_weight(self, is_discriminative: bool) -> float:
+        """What a row without a label counts in a stream, of which nothing can be held out: a hundredth under a discriminative loss."""
+        weight = self.options.unlabelled_weight
+        if isinstance(weight, str):
+            return 0.01 if is_discriminative else 1.0
+        return float(weight)

@@ -1,0 +1,241 @@
+"""The recipe for classes that are mixtures: EM in every class, then L-BFGS on the loss from there.
+
+Outcomes are (class, component) pairs, so the signed weights of the losses apply as they are (Masegosa 2014, Table 2). The prior is
+`strength` pseudo-rows of every component that look like all rows together, plus the share `second` of the EM moments; no single pair of
+them is right (components much narrower than the data want the second, few rows want the first), so a few are tried on a quarter of the
+rows, with EM itself among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...engines.threads import Engine
+from ...families.component_priors import component_prior
+from ...families.coordinates import coordinates_of
+from ...families.forms import form_of
+from ...learners.driver import run
+from ...learners.em import BatchEM, MixtureProblem
+from ...learners.expectation import Rows
+from ...learners.group_stream import GroupStream
+from ...learners.problem import Problem
+from ...learners.quasi_newton import GroupProblem, QuasiNewton
+from ...learners.starts import start_shares
+from ...learners.state import Fit, Stop
+from ...learners.watch import SILENT, Watch
+from ...losses import LOSSES, Loss
+from ...structures.groups import Groups as Answers
+from .. import priors
+from ..folds import deal
+from ..priors import Setting
+from ..search import Plan
+from .base import MAX_ROWS, Choice, Fold, Recipe, Trained, Warm
+
+EM_PASSES, EM_TOL = 50, 1e-4
+TRIAL_STEPS = 60  # of the minimiser for a candidate
+TABLE_CANDIDATES = ((0.01, 0.1), (1.0, 0.03), (3.0, 0.0), (1.0, 0.0), (0.3, 0.0))
+WORD_CANDIDATES = ((0.1, 0.1), (0.1, 0.0), (0.03, 0.1), (0.03, 0.0), (0.01, 0.0))
+STREAM_TABLE, STREAM_WORDS = Setting(1.0, 0.1), Setting(0.03, 0.0)
+MIXED_START = 0.3  # share of the prior in the start: where EM leaves tiny variances every minimiser crawls
+
+
+@dataclass(frozen=True)
+class Groups(Recipe):
+    width: int = 1  # components of a class
+    amount: float = 1.0  # pseudo-rows of a component in EM
+    calibrates: bool = False
+    engine: Engine = field(default_factory=Engine)
+
+    fits_labelled_first = False
+    unlabelled_evidence = 0.0
+    checks_plain_loss = False
+    smallest_weight = "a row without one counts a tenth"
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def n_classes(self, problem: Problem) -> int:
+        return problem.model.n_outcomes // self.width
+
+    def rows(self, problem: Problem) -> Rows:
+        return Rows(form_of(problem.model, problem.X), problem.weights, problem.y, self.width, self.engine)
+
+    def scores(self, model, moments, X) -> np.ndarray:
+        """(n, classes) array: log p(x_i, class)."""
+        form, n = form_of(model, X), X.shape[0]
+        rows = Rows(form, np.ones(n), np.full(n, -1, dtype=np.int64), self.width, self.engine)
+        return rows.group_scores(form.coefficients(moments))
+
+    def answering(self, structure) -> Answers:
+        def scores(moments, X) -> np.ndarray:
+            form, nothing = form_of(structure, X), np.zeros(X.shape[0])
+            with np.errstate(divide="ignore"):
+                return Rows(form, nothing, nothing, 1, self.engine).scores(form.coefficients(moments))
+
+        return Answers(structure, self.width, scores)
+
+    # -- EM -----------------------------------------------------------------------------------------------------------
+
+    def start_statistics(self, problem: Problem, generator):
+        """k-means within every class; a class without rows (in a stream's first batch) starts like all of them, with little mass."""
+        H, J, total = self.width, problem.model.n_outcomes, None
+        one = replace(problem.model, n_outcomes=H)
+        for c in range(self.n_classes(problem)):
+            rows = np.flatnonzero((problem.y == c) & (problem.weights > 0))
+            total_weight = float(problem.weights[rows].sum()) if len(rows) else 0.1
+            rows = rows if len(rows) else np.flatnonzero(problem.weights > 0)
+            used, shares, _ = start_shares(one, problem.X[rows], problem.weights[rows], "kmeans", generator)
+            wide = np.zeros((len(shares), J))
+            wide[:, c * H : (c + 1) * H] = shares * (total_weight / shares.sum())
+            if problem.model.is_latent(used):
+                statistics = problem.model.statistics(used, wide.argmax(axis=1), wide.sum(axis=1))
+            else:
+                statistics = problem.model.expected_statistics(used, wide)
+            total = statistics if total is None else total + statistics
+        return total
+
+    def component_prior(self, model, statistics):
+        return component_prior(model, statistics, self.amount, 1.0 / model.n_outcomes)
+
+    def em_problem(self, problem: Problem, statistics, *, reseeds: bool, prior=None) -> MixtureProblem:
+        prior = self.component_prior(problem.model, statistics) if prior is None else prior
+        return MixtureProblem(self.rows(problem), prior, reseeds=reseeds)
+
+    def fitted_by_em(self, problem: Problem, generator, watch: Watch = SILENT, start=None) -> Fit:
+        statistics = self.start_statistics(problem, generator)
+        em = self.em_problem(problem, statistics, reseeds=self.width > 1 and self.amount > 0)
+        start = em.prior.posterior(statistics) if start is None else start
+        return run(BatchEM(), em, start, generator, max_epochs=EM_PASSES, tol=EM_TOL, watch=watch)
+
+    # -- the loss -----------------------------------------------------------------------------------------------------
+
+    def prior(self, problem: Problem, statistics, setting: Setting, own=None):  # type: ignore[override]
+        """Pseudo-statistics; `statistics` are the moments of EM, of any total."""
+        model, em, J = problem.model, statistics, problem.model.n_outcomes
+        if not model.table_prior:
+            strength = replace(setting, strength=setting.strength / self.width)
+            record = priors.uniform(model, em, strength, priors.mean_squared_row(problem.X, problem.weights))
+            return replace(record, mass=record.mass / self.width)
+        own = (1.0 / float(em.mass.sum())) * em
+        own = model.filled(own, own.mass, model.spread(own.mass))
+        even = np.full(J, 1.0)
+        pooled = model.filled(model.pooled(own), even, model.spread(even))
+        return setting.strength * pooled + (setting.second * float(problem.weights.sum())) * own
+
+    def descended(self, problem: Problem, em, setting: Setting, steps: int, watch: Watch, start=None) -> Fit:
+        """L-BFGS from between EM and the prior, unless another start is given."""
+        model, prior = problem.model, self.prior(problem, em, setting)
+        start = between(model, em, prior) if start is None else start
+        goal = GroupProblem(self.rows(problem), problem.loss, prior, coordinates_of(model, em))
+        learner = QuasiNewton(self.options.tol)
+        fit = run(learner, goal, start, np.random.default_rng(0), max_epochs=steps, watch=watch)
+        if not model.in_domain(fit.moments):  # at the edge, beyond what moments can hold
+            fit.moments = em
+            fit.ended(Stop.DOMAIN)
+        return fit
+
+    def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch, start=None, steps=None) -> Fit:
+        """EM, and from there the minimiser unless EM is what was chosen; the one that comes last begins at `start` if there is one."""
+        if choice.setting is None:
+            return self._measured(problem, self.fitted_by_em(problem, generator, watch, start))
+        em = self.fitted_by_em(problem, generator, watch.child("em")).moments
+        steps = self.options.max_epochs if steps is None else steps
+        return self._measured(problem, self.descended(problem, em, choice.setting, steps, watch, start))
+
+    def _measured(self, problem: Problem, fit: Fit) -> Fit:
+        """The fit with the losses and the accuracy on the training rows, at the end."""
+        labelled = problem.labelled()
+        scores, y = self.scores(problem.model, fit.moments, labelled.X), labelled.y
+        shares = labelled.weights / labelled.weights.sum()
+        for name in LOSSES:
+            fit.history[name] = [float(shares @ Loss(name).values(scores, y))]
+        fit.history["accuracy"] = [float(shares @ (scores.argmax(axis=1) == y))]
+        return fit
+
+    # -- the choice ---------------------------------------------------------------------------------------------------
+
+    def enough_rows(self, n: int, n_classes: int) -> str:
+        return f"{n} distinct rows are fewer than 10 for each class" if n < 10 * n_classes else ""
+
+    def deal(self, problem: Problem, generator):
+        """A quarter of the labelled rows is held out; of few rows three quarters in turn."""
+        dealt, n_folds = self.deal_unlabelled(problem, np.flatnonzero(problem.y >= 0), generator)
+        return dealt, n_folds, n_folds
+
+    def deal_unlabelled(self, problem: Problem, labelled: np.ndarray, generator):
+        dealt = deal(problem.y, labelled, generator, 4, MAX_ROWS)
+        return dealt, 3 if len(dealt.rows) < 600 else 1
+
+    def plan(self, problem: Problem) -> Plan:
+        pairs = TABLE_CANDIDATES if problem.model.table_prior else WORD_CANDIDATES
+        return Plan(candidates=(None, *(Setting(*pair) for pair in pairs)))
+
+    def fold_scores(self, problem: Problem, fold: Fold, setting):
+        memory = fold.memory
+        if "em" not in memory:
+            memory["em"] = self.fitted_by_em(fold.problem, fold.generator, fold.watch.child("em")).moments
+        moments = memory["em"]
+        if setting is not None:
+            moments = self.descended(fold.problem, moments, setting, TRIAL_STEPS, fold.watch.child("run")).moments
+        return self.scores(problem.model, moments, problem.X[fold.held_out])
+
+    def kept_of(self, fold: Fold) -> dict:
+        return {"em": fold.memory["em"]}
+
+    def verdict(self, selection, setting, score: float) -> Choice:
+        if setting is None:
+            return Choice(None, 1.0, score, f"held-out log-loss {score:.4f} of EM is the lowest")
+        return Choice(setting, selection.temperatures[setting], score, f"held-out log-loss {score:.4f}")
+
+    # -- the fit ------------------------------------------------------------------------------------------------------
+
+    def chosen(self, problem: Problem, generator, watch: Watch) -> Trained:
+        nothing = Fit(None)
+        if not problem.loss.is_discriminative or self.n_classes(problem) == 1 or self.options.algorithm == "em":
+            return Trained(problem, nothing, Choice(None, reason="the loss is the likelihood"))
+        if self.options.prior == "auto":
+            return Trained(problem, nothing, self.choose(problem, generator, watch.child("choice")))
+        setting = Setting(float(self.options.prior), 0.0)
+        return Trained(problem, nothing, Choice(setting, reason=f"prior={self.options.prior!r} was given"))
+
+    def train(self, problem: Problem, generator, watch: Watch, warm: Warm | None) -> Trained:
+        trained = self.chosen(problem, generator, watch)
+        start = None if warm is None else warm.moments
+        fit = self.fitted(problem, trained.choice, generator, watch, start)
+        return replace(trained, fit=fit)
+
+    # -- rows without a label, streams --------------------------------------------------------------------------------
+
+    def unlabelled_weights(self, labelled: float, unlabelled: float) -> list[float]:
+        return [0.1, 1.0]
+
+    def trial_seed(self, generator):
+        seed = int(generator.integers(2**31))
+        return lambda number: np.random.default_rng([seed, number])
+
+    def trial_scores(self, problem: Problem, choice: Choice, X, generator, watch: Watch) -> np.ndarray:
+        fit = self.fitted(problem, choice, generator, watch.child("unlabelled"), steps=TRIAL_STEPS)
+        return self.scores(problem.model, fit.moments, X)
+
+    def stream_prior(self, problem: Problem, em):
+        return self.prior(problem, em, STREAM_TABLE if problem.model.table_prior else STREAM_WORDS)
+
+    def stream_begun(self, problem: Problem, generator) -> Any:
+        return GroupStream.begun(problem, self, generator)
+
+    def stream_after(self, trained: Trained) -> Any:
+        moments, problem = trained.fit.moments, trained.problem
+        statistics = (float(problem.weights.sum()) / float(moments.mass.sum())) * moments
+        return GroupStream.after_fit(problem.model, self, statistics)
+
+
+def between(model, em, prior):
+    """A start on the way from EM to the prior."""
+    one, other = (1.0 / float(em.mass.sum())) * em, (1.0 / float(prior.mass.sum())) * prior
+    if model.table_prior:
+        one = model.filled(one, one.mass, model.spread(one.mass))
+        other = model.filled(other, other.mass, model.spread(other.mass))
+    start = (1.0 / (1.0 + MIXED_START)) * (one + MIXED_START * other)
+    return model.projected(start) if hasattr(model, "projected") else start

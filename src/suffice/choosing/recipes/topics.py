@@ -1,0 +1,163 @@
+"""The recipe for topics of classes: EM from a random split of the words finds the topics, then the loss is trained from there.
+
+The prior has a fixed strength; what is chosen on held-out documents is the calibration of losses that do not calibrate themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...learners.driver import run
+from ...learners.problem import Problem
+from ...learners.state import Fit
+from ...learners.topics.gibbs import OnlineGibbs
+from ...learners.topics.passes import EM, IncrementalTopics
+from ...learners.topics.stream import TopicStream
+from ...learners.watch import SILENT, Watch
+from ...reading.documents import scaled_to
+from ...structures.groups import Groups
+from ..calibration import best_background, best_temperature, shares
+from ..folds import deal
+from ..priors import FLAT_OUTCOMES, Setting, mean_squared_row
+from ..search import Plan
+from .base import Choice, Fold, Recipe, Trained, Warm
+from .tables import Tables
+
+STRENGTHS = {"ncll": 0.03, "hinge": 1.0}  # pseudo-count of a word in a class, in units of the mean squared row
+GIBBS_STRENGTHS = {"ncll": 0.05, "hinge": 1.0}  # steps are larger and noisier
+PSEUDO_COUNT = 0.1  # of a word in a topic, under the likelihood
+MIN_HELD_OUT = 50  # documents a class and more, for a calibration on held-out ones
+
+
+@dataclass(frozen=True)
+class Topics(Recipe):
+    inference: str = "map"
+    nll_passes: int = 15  # of EM, before the passes of a discriminative loss
+    judge: str = "plug-in"  # estimator of a document's likelihood in prediction, of sampled topics
+    seed: int = 0  # of streams
+
+    smallest_weight = Tables.smallest_weight
+    n_classes = Tables.n_classes
+    unlabelled_weights = Tables.unlabelled_weights
+    deal_unlabelled = Tables.deal_unlabelled
+
+    # -- priors -------------------------------------------------------------------------------------------------------
+
+    def likelihood_prior(self, model, statistics):
+        amount = PSEUDO_COUNT if self.options.prior == "auto" else float(self.options.prior)
+        prior = model.pseudo_counts(statistics, max(amount, 1e-12))
+        return replace(prior, mass=np.full(model.n_outcomes, 1e-9))
+
+    def prior(self, problem: Problem, statistics, setting=None, own=None):
+        """The same pseudo-count for every word and topic, a flat prior of the classes."""
+        model: Any = problem.model
+        if not problem.loss.is_discriminative:
+            return self.likelihood_prior(model, statistics)
+        if self.options.prior == "auto":
+            rows = problem.X if model.row_norm is None else scaled_to(problem.X, model.row_norm)
+            amount = self.strength(problem.loss) * mean_squared_row(rows, problem.weights) / model.n_topics
+        else:
+            amount = float(self.options.prior)
+        prior = model.pseudo_counts(statistics, max(amount, 1e-12))
+        return replace(prior, mass=np.full(model.n_outcomes, FLAT_OUTCOMES))
+
+    def strength(self, loss) -> float:
+        return (GIBBS_STRENGTHS if self.inference == "gibbs" else STRENGTHS)[loss.name]
+
+    # -- the fit ------------------------------------------------------------------------------------------------------
+
+    def learner(self, problem: Problem) -> Any:
+        if self.inference == "gibbs":
+            return OnlineGibbs(self.nll_passes, self.options.max_epochs)
+        if not problem.loss.is_discriminative:
+            return EM()
+        return IncrementalTopics(min(1e-3, self.options.tol), n_jobs=self.options.n_threads)
+
+    def solved(self, learner, problem: Problem, generator, watch: Watch = SILENT) -> Fit:
+        """EM from a random split of the labelled documents' words; then, for a discriminative loss, its own passes."""
+        model: Any = problem.model
+        statistics = problem.statistics()
+        prior = self.likelihood_prior(model, statistics)
+        if problem.loss.is_discriminative:
+            prior = replace(prior, count=np.full_like(prior.count, PSEUDO_COUNT))
+        start = model.random_split(statistics, generator) + prior
+        most, tol = self.options.max_epochs, self.options.tol
+        if self.inference == "gibbs" or not problem.loss.is_discriminative:
+            last = self.inference == "gibbs"
+            return run(learner, problem, start, generator, max_epochs=most, tol=tol, watch=watch, keep_best=not last)
+        likelihood = replace(problem.labelled(), loss=replace(problem.loss, name="nll"), prior=prior)
+        passes, quiet = self.nll_passes, watch.child("em")
+        found = run(EM(watch=False), likelihood, start, generator, max_epochs=passes, watch=quiet)
+        return run(learner, problem, found.moments, generator, max_epochs=most, tol=tol, watch=watch)
+
+    def train(self, problem: Problem, generator, watch: Watch, warm: Warm | None) -> Trained:
+        statistics = problem.statistics()
+        if not problem.loss.is_discriminative or problem.model.n_outcomes == 1:
+            choice = Choice(None, reason="likelihood")
+            loss = replace(problem.loss, name="nll")
+            problem = replace(problem, loss=loss, prior=self.likelihood_prior(problem.model, statistics))
+        else:
+            choice = Choice(Setting(self.strength(problem.loss)), reason="fixed strength")
+            if problem.loss.name == "hinge" or self.inference == "gibbs":
+                choice = self._calibrated(problem, choice, generator, watch.child("choice"))
+            problem = replace(problem, prior=self.prior(problem, statistics))
+        fit = self.solved(self.learner(problem), problem, generator, watch)
+        return Trained(problem, fit, choice, statistics)
+
+    def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
+        problem = replace(problem, prior=self.prior(problem, problem.statistics()))
+        return self.solved(self.learner(problem), problem, generator, watch)
+
+    def _calibrated(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Choice:
+        """Temperature and background from a fit on four fifths, where the rest is large enough to tell."""
+        counts = np.bincount(problem.y, minlength=problem.model.n_outcomes)
+        dealt = deal(problem.y, np.arange(len(problem.y)), generator, 5)
+        held, train = dealt.held_out(0), dealt.trained_on(0)
+        if len(held) < MIN_HELD_OUT or np.bincount(problem.y[train], minlength=len(counts)).min() == 0:
+            return choice
+        fold = problem.part(train)
+        fold = replace(fold, prior=self.prior(fold, fold.statistics()))
+        fit = self.solved(replace(self.learner(fold), watch=False), fold, generator, watch)
+        judge: Any = problem.model
+        scores = judge.judging(self.judge).scores(fit.moments, problem.X[held])
+        y, weights = problem.y[held], problem.weights[held] / problem.weights[held].sum()
+        temperature = best_temperature(scores, y, weights)
+        background, temperature = best_background(scores, y, weights, temperature, shares(counts), free=True)
+        return replace(choice, temperature=temperature, background=background)
+
+    def answering(self, structure) -> Groups:
+        return Groups(structure.judging(self.judge))
+
+    # -- rows without a label, streams --------------------------------------------------------------------------------
+
+    def with_unlabelled(self, problem: Problem, trained: Trained) -> Problem:
+        if trained.choice.setting is not None or self.options.prior != "auto":
+            return problem
+        return replace(problem, loss=replace(problem.loss, name="nll"))
+
+    def trial_scores(self, problem: Problem, choice: Choice, X, generator, watch: Watch) -> np.ndarray:
+        moments = self.fitted(problem, choice, generator, watch.child("unlabelled")).moments
+        return choice.temperature * problem.model.scores(moments, X)
+
+    def stream_begun(self, problem: Problem, generator) -> TopicStream:
+        return TopicStream().moved(problem, self)
+
+    def stream_after(self, trained: Trained) -> TopicStream:
+        return TopicStream(trained.statistics, trained.fit.moments)
+
+    # -- nothing is searched ------------------------------------------------------------------------------------------
+
+    def deal(self, problem: Problem, generator):
+        raise NotImplementedError("the strength of topics is fixed")
+
+    def plan(self, problem: Problem) -> Plan:
+        raise NotImplementedError("the strength of topics is fixed")
+
+    def fold_scores(self, problem: Problem, fold: Fold, setting):
+        raise NotImplementedError("the strength of topics is fixed")
+
+    def verdict(self, selection, setting, score: float) -> Choice:
+        raise NotImplementedError("the strength of topics is fixed")

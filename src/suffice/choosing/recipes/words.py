@@ -1,0 +1,236 @@
+"""The recipe for words: the same pseudo-count for every outcome, smaller for words that tell the outcomes apart; counts to a power.
+
+Folds share the rows (a weight of zero holds a row out), so nothing is copied; they are runs of each class, as documents stand in
+the data. Maximum likelihood reads rows as they are, in units of the smallest count. The share of errors is part of a setting's score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from ...families.base import log_masses
+from ...families.words import row_sizes
+from ...learners.driver import run
+from ...learners.incremental import Incremental
+from ...learners.incremental import Warm as WarmDual
+from ...learners.problem import Problem
+from ...reading.words import Words as Reader
+from ...reading.words import counts_of, in_units
+from .. import priors
+from ..calibration import best_background, best_rivalry, shares
+from ..folds import deal_in_runs
+from ..priors import Setting
+from ..search import Axis, Plan
+from .base import MAX_ROWS, Choice, Fold
+from .tables import Tables
+
+# scores under the hinge grow with the number of documents: the best temperature falls as its power -SHARPER
+# (fitted on half and on all of four fifths of the training documents of four sets, judged on the rest: 0.05 to 0.25)
+SHARPER = 0.14
+FIRST_EPOCHS, NEXT_EPOCHS = 6, 4  # of a fold's fit: at its first setting, and at later ones
+COARSE = {"hinge": 5e-3, "ncll": 2e-3}  # tolerance of a fold's fit
+BASE = Setting(0.0, telling=0.5)
+STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [1.0, 0.3, 0.1]}
+TILTS = {"ncll": 0.1, "hinge": 0.02}
+STREAM = Setting(0.1)  # prior of a stream that no fit has chosen one for
+POWERS = (0.2, 0.4, 0.6)
+
+
+def axes(loss: str, max_roots: int = 0) -> tuple[Axis, ...]:
+    tilts = np.arange(1, 21) * TILTS[loss]
+    return (
+        Axis("telling", ((1.0, 1.5),), evidence=1.0),
+        Axis("roots", (tuple(range(1, max_roots + 1)),), evidence=1.0),
+        Axis("second", (tuple(float(tilt) for tilt in tilts),), neighbours=True),
+        Axis("common", (POWERS, tuple(-power for power in POWERS)), evidence=1.0),
+    )
+
+
+@dataclass(frozen=True)
+class Words(Tables):
+    """`reader` is how rows are read at first; `structure(rows, n_outcomes, weights, reader)` makes the structure of rows."""
+
+    reader: Any = None
+    structure: Any = None
+    max_roots: int = 0  # how often the square root of the counts may be taken
+    reads_freely: bool = True  # maximum likelihood may read rows otherwise (no length was asked for)
+    calibrates: bool = True
+    counts_errors: bool = True
+    learns_unlabelled: bool = True
+    memo: dict = field(default_factory=dict, repr=False)  # how common words are in the rows of the choice
+
+    def refuse_unlabelled(self, problem: Problem) -> None:
+        unlabelled = int((problem.y < 0).sum())
+        if unlabelled and not self.learns_unlabelled and self.options.unlabelled_weight != 0:
+            raise ValueError(
+                f"y has {unlabelled} rows without a label, and {self.reader.owner}, which is no model of the rows, can learn nothing "
+                "from them: leave them out (unlabelled_weight=0), or use MultinomialNB"
+            )
+
+    # -- rows ---------------------------------------------------------------------------------------------------------
+
+    def reader_at(self, setting: Setting | None) -> Reader:
+        return self.reader if setting is None or not setting.roots else replace(self.reader, power=0.5**setting.roots)
+
+    def rows_as(self, problem: Problem, setting: Setting) -> Problem:
+        if not setting.roots:
+            return problem
+        return self.read_by(self.reader_at(setting), problem)
+
+    def read_by(self, reader: Reader, problem: Problem) -> Problem:
+        """The problem with its rows as a reader gives them."""
+        rows = reader.scaled(problem.X)
+        return replace(problem, X=rows, model=self.structure(rows, problem.model.n_outcomes, problem.weights, reader))
+
+    def plain_reader(self, problem: Problem) -> Reader:
+        """Rows as they are, in units of the smallest count (1 for counts), so that the units of X do not matter."""
+        if not self.reads_freely:
+            return self.reader
+        unit = row_sizes(in_units(counts_of(problem.X), 1.0, self.reader.power))[2]
+        return replace(self.reader, norm=None, unit=unit if np.isfinite(unit) else 1.0)
+
+    def plain(self, problem: Problem) -> Problem:
+        return self.read_by(self.plain_reader(problem), problem) if self.reads_freely else problem
+
+    def fold_problem(self, problem: Problem, rows: np.ndarray) -> Problem:
+        weights = np.zeros_like(problem.weights)
+        weights[rows] = problem.weights[rows]
+        return replace(problem, weights=weights)
+
+    # -- priors -------------------------------------------------------------------------------------------------------
+
+    def prior(self, problem: Problem, statistics, setting: Setting | None, own=None):
+        if setting is None:
+            return self.given_prior(problem.model, statistics, is_discriminative=True)
+        common = self.commonness(problem) if setting.common else None
+        model: Any = problem.model
+        return priors.uniform(model, statistics, setting, model.squared_row, None, common)
+
+    def commonness(self, problem: Problem) -> np.ndarray:
+        """How common words are in the rows of the choice, or in these where nothing was chosen."""
+        if "common" not in self.memo:
+            self.memo["common"] = priors.commonness(problem.X, problem.weights)
+        return self.memo["common"]
+
+    def fold_prior(self, problem: Problem, view: View, setting: Setting):
+        """As `prior`, with what the settings of a fold share computed once. How common a word is, is a matter of all rows."""
+        leaning = view.leaning if setting.second else None
+        told = view.told if setting.telling else None
+        common = self.commonness(problem) if setting.common else None
+        model: Any = view.problem.model
+        return priors.uniform(model, view.statistics, setting, model.squared_row, leaning, common, told)
+
+    # -- the choice ---------------------------------------------------------------------------------------------------
+
+    def deal(self, problem: Problem, generator):
+        rows = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
+        dealt = deal_in_runs(problem.y, rows, generator, 5, 2 * MAX_ROWS)
+        n = len(dealt.rows)
+        n_searched = 5 if n < 1000 else 3 if n < 3000 else 2
+        return dealt, n_searched, 2  # one run of documents says too little of the next ones
+
+    def plan(self, problem: Problem) -> Plan:
+        name = problem.loss.name
+        return Plan(STRENGTHS[name], axes(name, self.max_roots), base=BASE, extend=3.0, halve=True)
+
+    def view(self, fold: Fold, setting: Setting) -> View:
+        """The fold's training part as the setting reads its rows; only the last one is kept."""
+        view = fold.memory.get("view")
+        if view is None or view.roots != setting.roots:
+            problem = self.rows_as(fold.problem, setting)
+            view = fold.memory["view"] = View(setting.roots, problem)
+        return view
+
+    def fold_scores(self, problem: Problem, fold: Fold, setting):
+        view, memory = self.view(fold, setting), fold.memory
+        part = replace(view.problem, prior=self.fold_prior(problem, view, setting))
+        learner = self.learner(problem)
+        if isinstance(learner, Incremental):
+            learner = Incremental(max(COARSE[part.loss.name], learner.tolerance), watch=False)
+        warm = memory.get("multipliers")
+        collected = memory.get("collected") if memory.get("collected_at") == setting.roots else None
+        fit = run(
+            learner, part, view.own, fold.generator, max_epochs=FIRST_EPOCHS if warm is None else NEXT_EPOCHS, tol=1e-2,
+            warm=None if warm is None else WarmDual(warm, collected), watch=fold.watch.child("run"),
+        )  # fmt: skip
+        memory["multipliers"] = fit.multipliers
+        if fit.arrays is not None and (part.y >= 0).all():
+            memory["collected"], memory["collected_at"] = fit.moments - part.prior, setting.roots
+        return part.model.scores(fit.moments, part.X, fit.arrays, which=fold.held_out)
+
+    def kept_of(self, fold: Fold) -> dict:
+        names = ("multipliers", "collected", "collected_at")
+        return {name: fold.memory[name] for name in names if name in fold.memory}
+
+    def likelihood_scores(self, selection) -> np.ndarray:
+        """As of rows in units of the smallest count, without making them: words speak 1 / unit times as loud."""
+        problem = selection.problem
+        if not self.reads_freely or self.reader.power != 1.0:
+            plain = self.plain(problem)
+            folds = [replace(plain, weights=fold.problem.weights) for fold in selection.folds]
+            owns = [priors.interior(fold.model, fold.statistics()) for fold in folds]
+            pairs = zip(owns, selection.folds, strict=True)
+            return np.concatenate([plain.model.scores(own, plain.X, which=fold.held_out) for own, fold in pairs])
+        raw = self.read_by(replace(self.reader, norm=None, unit=1.0), problem)
+        X, model = raw.X, cast(Any, raw.model)
+        parts = []
+        for fold in selection.folds:
+            moments = priors.interior(model, model.statistics(X, problem.y, fold.problem.weights))
+            logs = log_masses(moments)
+            parts.append(logs + (model.scores(moments, X, which=fold.held_out) - logs) / model.unit)
+        return np.concatenate(parts)
+
+    def calibrated(self, selection, setting, score, temperature, scores, y, weights) -> Choice:
+        frequency, rivalry = shares(selection.class_counts), 1.0
+        background, temperature = best_background(scores, y, weights, temperature, frequency, free=True)
+        if selection.problem.loss.name == "hinge":
+            temperature, rivalry, background = best_rivalry(scores, y, weights, temperature, background, frequency)
+            trained = float(np.mean([np.count_nonzero(fold.problem.weights) for fold in selection.folds]))
+            temperature *= max(trained / selection.n_labelled, 0.5) ** SHARPER
+        reason = f"held-out log-loss plus errors {score:.4f}"
+        return Choice(setting, temperature, score, reason, background, rivalry, mean_multipliers(selection))
+
+    def train(self, problem: Problem, generator, watch, warm):
+        trained = super().train(problem, generator, watch, warm)
+        trained.reader = trained.reader or self.reader_at(trained.choice.setting)
+        return trained
+
+    def stream_prior(self, problem: Problem, statistics):
+        if self.options.prior != "auto":
+            return self.given_prior(problem.model, statistics, is_discriminative=True)
+        squared_row = priors.mean_squared_row(problem.X, problem.weights)
+        return priors.uniform(problem.model, statistics, STREAM, squared_row)
+
+
+class View:
+    """A fold's training part as some settings read its rows, and what those settings share."""
+
+    def __init__(self, roots: int, problem: Problem):
+        self.roots, self.problem = roots, problem
+        self.statistics = problem.statistics()
+
+    @cached_property
+    def own(self) -> Any:
+        return priors.interior(self.problem.model, self.statistics)
+
+    @cached_property
+    def leaning(self) -> np.ndarray:
+        return priors.leanings(self.statistics)
+
+    @cached_property
+    def told(self) -> np.ndarray:
+        return priors.tellings(self.problem.model, self.statistics)
+
+
+def mean_multipliers(selection) -> np.ndarray | None:
+    """Every row's multipliers at the best setting, averaged over the folds that trained on it."""
+    found = [memory.get("multipliers") for memory in selection.best_memories]
+    if not found or any(multipliers is None for multipliers in found):
+        return None
+    folds = selection.folds[: len(found)]
+    times = sum((fold.problem.weights > 0).astype(float) for fold in folds)
+    return sum(found) / np.maximum(times, 1.0)[:, None]

@@ -1,0 +1,134 @@
+"""The one search: settings of a prior compared by what held-out rows lose under them.
+
+A plan names the settings: a path of strengths from strong to weak with axes that leave it, or a plain list of candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .priors import ENOUGH, Setting
+
+PLAIN = Setting(0.0)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values of a part of a setting, tried one after the other as long as each is better than the best before.
+
+    There may be two ways to go from zero: the second is tried where the first leads nowhere.
+    """
+
+    name: str
+    ways: tuple[tuple[float, ...], ...]
+    neighbours: bool = False  # whether a better value is tried with the neighbouring strengths too
+    evidence: float = 0.0  # standard errors of the rows' differences by which a value must be better
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settings to try. The strengths end after two in a row that do not improve by the share ENOUGH. Where the strongest wins, stronger
+    ones are tried (times `extend`) until they lose; with `halve` the one half-way to the better neighbour is tried at the end."""
+
+    strengths: Sequence[float] = ()
+    axes: Sequence[Axis] = ()
+    base: Setting = PLAIN
+    extend: float = 0.0
+    halve: bool = False
+    candidates: Sequence[
+        Setting | None
+    ] = ()  # in the place of all else: the lowest score wins (None: maximum likelihood)
+
+
+Evaluate = Callable[[Any, Any], np.ndarray | None]
+
+
+class Search:
+    """Scores of the settings so far: sums over the rows held out.
+
+    `evaluate(setting, best so far)` gives what every row held out adds to the score, or None if it is clearly worse than the best.
+    """
+
+    def __init__(self, evaluate: Evaluate):
+        self.evaluate = evaluate
+        self.rows: dict[Any, np.ndarray] = {}
+        self.scores: dict[Any, float] = {}
+
+    def score(self, setting) -> float:
+        if setting not in self.scores:
+            found = self.evaluate(setting, self.best() if self.scores else None)
+            self.scores[setting] = np.inf if found is None else float(found.sum())
+            self.rows[setting] = np.array(np.inf) if found is None else found
+        return self.scores[setting]
+
+    def best(self) -> Any:
+        """The lowest score; among those that are as good, the strongest prior, which is easier to fit."""
+        limit = min(self.scores.values()) * (1 + ENOUGH)
+        as_good = (setting for setting in self.scores if self.scores[setting] <= limit)
+        return max(as_good, key=lambda setting: (setting.strength, -setting.second))
+
+    def is_better(self, setting: Setting, before: Setting, evidence: float) -> bool:
+        gain = self.scores[before] - self.score(setting)
+        if gain > 0 and gain > evidence * float(np.linalg.norm(self.rows[before] - self.rows[setting])):
+            return True
+        self.scores[setting] = max(self.scores[setting], self.scores[before])
+        return False
+
+    def along_strengths(self, plan: Plan) -> None:
+        idle = 0
+        for strength in plan.strengths:
+            lowest = min(self.scores.values(), default=np.inf)
+            idle = idle + 1 if self.score(replace(plan.base, strength=strength)) > lowest * (1 - ENOUGH) else 0
+            if idle == 2:
+                break
+        while plan.extend and self.best().strength == max(setting.strength for setting in self.scores):
+            lowest = min(self.scores.values())
+            stronger = replace(plan.base, strength=self.best().strength * plan.extend)
+            if self.score(stronger) > lowest * (1 - ENOUGH):
+                break
+
+    def along_axis(self, axis: Axis, strengths: list[float]) -> None:
+        for way in axis.ways:
+            start = self.best()
+            for value in way:
+                before, changes = self.best(), dict[str, Any]({axis.name: value})
+                if not self.is_better(replace(before, **changes), before, axis.evidence):
+                    break
+                for strength in beside(before.strength, strengths) if axis.neighbours else ():
+                    self.score(replace(before, strength=strength, **changes))
+                if self.best() == before:  # better by less than counts
+                    break
+            if self.best() != start:
+                break
+
+
+def beside(strength: float, strengths: list[float]) -> list[float]:
+    """The neighbours of a strength among those that were tried."""
+    place = strengths.index(strength)
+    return strengths[max(place - 1, 0) : place] + strengths[place + 1 : place + 2]
+
+
+def search(evaluate: Evaluate, plan: Plan) -> tuple[Any, float]:
+    """The setting with the lowest score, and the score."""
+    tried = Search(evaluate)
+    if plan.candidates:
+        for candidate in plan.candidates:
+            found = evaluate(candidate, None)
+            tried.scores[candidate] = np.inf if found is None else float(found.sum())
+        best = min(plan.candidates, key=lambda candidate: tried.scores[candidate])
+        return best, tried.scores[best]
+    tried.along_strengths(plan)
+    strengths = sorted({setting.strength for setting in tried.scores})
+    for axis in plan.axes:
+        tried.along_axis(axis, strengths)
+    if plan.halve:
+        middle = tried.best()
+        sides = [replace(plan.base, strength=strength) for strength in beside(middle.strength, strengths)]
+        if sides:
+            better = min(sides, key=tried.scores.__getitem__)
+            tried.score(replace(middle, strength=float(np.sqrt(middle.strength * better.strength))))
+    return tried.best(), tried.scores[tried.best()]

@@ -1,0 +1,113 @@
+"""Arguments are what they say they are; one sentence for each that is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..learners.step_sizes import step_size_of
+from ..losses import LOSSES
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
+
+
+def is_whole(value: Any, least: int = 1) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
+
+
+def check_one_of(name: str, value: Any, allowed: Any) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
+
+
+def check_whole(name: str, value: Any, *, none: bool = False, auto: bool = False) -> None:
+    if is_whole(value) or (none and value is None) or (auto and isinstance(value, str) and value == "auto"):
+        return
+    if none:
+        raise ValueError(f"{name}={value!r} is neither None nor a positive whole number")
+    raise ValueError(f"{name}={value!r} is not a positive whole number")
+
+
+def check_positive(name: str, value: Any, *, none: bool = False, auto: bool = False) -> None:
+    if (
+        (is_number(value) and 0 < value < np.inf)
+        or (none and value is None)
+        or (auto and isinstance(value, str) and value == "auto")
+    ):
+        return
+    others = [", None" * none, " nor 'auto'" * auto]
+    raise ValueError(
+        f"{name}={value!r} is neither a positive number{''.join(others)}"
+        if any(others)
+        else f"{name}={value!r} is not a positive number"
+    )
+
+
+def check_tol(value: Any) -> None:
+    if not is_number(value) or not value >= 0:
+        raise ValueError(f"tol={value!r} is not a number >= 0")
+
+
+def check_jobs(value: Any) -> None:
+    if value is not None and (not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value == 0):
+        raise ValueError(f"n_jobs={value!r} is neither None nor a whole number other than 0")
+
+
+def check_training(
+    estimator: Any, algorithms: tuple[str, ...], words: tuple[str, ...] = ("auto", "laplace", "log")
+) -> None:
+    """Parameters that all classifiers share; `words` are the priors that have a name."""
+    check_one_of("loss", estimator.loss, LOSSES)
+    check_one_of("algorithm", estimator.algorithm, algorithms)
+    prior, weight = estimator.prior, estimator.unlabelled_weight
+    if not (0 <= prior < np.inf if is_number(prior) else isinstance(prior, str) and prior in words):
+        named = " or ".join(filter(None, [", ".join(map(repr, words[:-1])), repr(words[-1])]))
+        raise ValueError(f"prior={prior!r} is neither a number of pseudo-counts >= 0 nor {named}")
+    if is_number(prior) and prior == 0 and estimator.loss != "nll":
+        raise ValueError(
+            f"prior=0 leaves loss={estimator.loss!r} without regularisation: give a positive prior or 'auto'"
+        )
+    check_whole("max_epochs", estimator.max_epochs, auto=words == ("auto",))
+    check_tol(estimator.tol)
+    if not (0 <= weight < np.inf if is_number(weight) else isinstance(weight, str) and weight == "auto"):
+        raise ValueError(f"unlabelled_weight={weight!r} is neither a number >= 0 nor 'auto'")
+    check_jobs(estimator.n_jobs)
+    step_size_of(estimator.step_size)
+
+
+def check_class_prior(class_prior: Any, classes: np.ndarray) -> None:
+    if class_prior is None:
+        return
+    share = np.asarray(class_prior, dtype=float)
+    if share.shape != classes.shape or not (share > 0).all() or not np.isclose(share.sum(), 1.0):
+        raise ValueError(
+            f"class_prior={class_prior!r} must be {len(classes)} probabilities above 0 that add up to 1, "
+            f"in the order of the classes {classes!r}"
+        )
+
+
+def check_fits_together(
+    name: str, structure: Any, moments: Any, n_features: int, n_outcomes: int | None, width: int = 1
+) -> None:
+    """After reading from a file: arrays of the structure's own shapes, finite, with masses that are masses."""
+    largest = max(int(np.size(array)) for array in moments.arrays())
+    wanted = structure.n_outcomes if n_outcomes is None else n_outcomes * width
+    if (
+        structure.n_features != n_features
+        or structure.n_outcomes != wanted
+        or not 0 < n_features <= max(largest, 1)
+        or wanted > largest
+    ):
+        raise ValueError(f"the file's {name} does not fit together: classes, columns and parameters differ in number")
+    template = structure.statistics(structure.empty_rows(), np.zeros(0, dtype=np.int64), np.zeros(0))
+    shapes = [np.shape(array) for array in template.arrays()]
+    if type(template) is not type(moments) or [np.shape(array) for array in moments.arrays()] != shapes:
+        raise ValueError(
+            f"the file's {name} has parameters of the wrong shape: {[np.shape(array) for array in moments.arrays()]}"
+        )
+    mass = np.asarray(moments.mass, dtype=float)
+    if not moments.is_finite() or (mass < 0).any() or not mass.sum() > 0:
+        raise ValueError(f"the file's {name} has parameters that are not finite or not positive")

@@ -1,0 +1,92 @@
+"""Streams of classes that are mixtures: online EM, and stochastic steps towards classification on top of it.
+
+Online EM (with the labels) keeps the statistics of what was seen. Under a discriminative loss mirror steps in the moments follow,
+towards a prior that is made of those statistics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..losses import Loss
+from .online import Stream, begun, stream
+from .problem import Problem
+from .step_sizes import step_size_of
+from .stochastic import stream_step
+
+BATCH = 500
+EM_PASSES = 30
+
+
+@dataclass(frozen=True)
+class GroupLoss(Loss):
+    """A loss over groups of `width` outcomes each."""
+
+    width: int = 1
+    scaled: bool = True  # so that learners ask for `weights` rather than for compiled ones of single outcomes
+
+    def grouped(self, scores: np.ndarray) -> np.ndarray:
+        return logsumexp(scores.reshape(len(scores), -1, self.width), axis=2)
+
+    def values(self, scores, y):
+        return Loss(self.name, self.margin).values(self.grouped(scores), y)
+
+    def weights(self, scores, y):
+        groups = self.grouped(scores)
+        within = np.exp(scores - np.repeat(groups, self.width, axis=1))
+        return np.repeat(Loss(self.name, self.margin).weights(groups, y), self.width, axis=1) * within
+
+
+@dataclass
+class GroupStream:
+    """A stream between two batches; `recipe` (of groups) gives starts, problems of EM and priors."""
+
+    em: Stream
+    stepped: Any = None  # moments under a discriminative loss
+    natural: Any = None  # averaged
+    moments: Any = None  # the model that is shown
+    n_steps: int = 0
+    n_shortened: int = 0
+
+    @property
+    def n_iter(self) -> int:
+        return self.n_steps
+
+    @classmethod
+    def begun(cls, problem: Problem, recipe, generator) -> GroupStream:
+        statistics = recipe.start_statistics(problem, generator)
+        em = recipe.em_problem(problem, statistics, reseeds=recipe.width > 1)
+        found = begun(em, em.prior.posterior(statistics), BATCH, generator, EM_PASSES)
+        return cls(found)._stepped(problem, recipe)
+
+    @classmethod
+    def after_fit(cls, model, recipe, statistics) -> GroupStream:
+        """From the statistics that a fit ended with."""
+        seen = float(statistics.mass.sum())
+        mean = (1.0 / seen) * statistics
+        em = Stream(recipe.component_prior(model, statistics), mean, mean, seen, seen / BATCH)
+        return cls(em, model.moments_of(model.natural_of(mean)))
+
+    def moved(self, problem: Problem, recipe) -> GroupStream:
+        em = recipe.em_problem(problem, None, reseeds=False, prior=self.em.prior)
+        return replace(self, em=stream(em, self.em, BATCH))._stepped(problem, recipe)
+
+    def _stepped(self, problem: Problem, recipe) -> GroupStream:
+        if not problem.loss.is_discriminative:
+            return replace(self, moments=self.em.shown())
+        model, em = problem.model, self.em.shown()
+        here = float(problem.weights.sum())
+        whole = replace(problem, weights=problem.weights * (self.em.seen / max(here, 1e-300)))
+        prior = (here / self.em.seen) * recipe.stream_prior(whole, em)
+        moments = self.stepped if self.stepped is not None else (1.0 / float(em.mass.sum())) * em
+        loss = GroupLoss(problem.loss.name, width=recipe.width)
+        moments, natural, n_steps, n_shortened = stream_step(
+            replace(problem, loss=loss, prior=prior), moments, self.natural, self.n_steps,
+            step_size_of(recipe.options.step_size), max(self.em.seen - here, 0.0),
+        )  # fmt: skip
+        shown = model.moments_of(natural) if recipe.options.average else moments
+        return replace(self, stepped=moments, natural=natural, moments=shown, n_steps=n_steps, n_shortened=n_shortened)

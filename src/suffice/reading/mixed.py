@@ -1,0 +1,196 @@
+"""Tables with columns of several kinds: which kind each is, codes of categories, and rows back to the table they came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .base import Reader
+from .guards import naming, refuse_huge
+from .labels import is_missing
+from .tables import warn_of_unseen
+
+KINDS = ("gaussian", "categorical", "bernoulli", "count")
+PLACES = {"gaussian": 0, "categorical": 1, "bernoulli": 1, "count": 2}
+MAX_INTEGERS = 20  # an integer column with at most so many distinct values is categorical
+
+
+@dataclass
+class Mixed(Reader):
+    """Rows hold the columns in the order numbers | codes of categories | counts."""
+
+    given_kinds: Any = "auto"
+    columns: list[str] = field(default_factory=list)
+    kinds: dict[str, str] = field(default_factory=dict)
+    categories: dict[str, list] = field(default_factory=dict)
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    takes_sparse: ClassVar[Any] = False
+    takes_frames: ClassVar[bool] = True
+    has_categories: ClassVar[bool] = True
+
+    @property
+    def named(self) -> list[list[str]]:
+        """Names of the numbers, of the categories and of the counts, as rows hold them."""
+        names = [self.columns[j] for j in self.order]
+        return [[name for name in names if PLACES[self.kinds[name]] == place] for place in range(3)]
+
+    @property
+    def n_categories(self) -> np.ndarray:
+        return np.array([max(len(self.categories.get(name, [])), 1) for name in self.named[1]], dtype=np.int64)
+
+    def learn(self, X, names=None):
+        columns = columns_of(X)
+        self.columns = [f"x{j}" for j in range(len(columns))] if names is None else names
+        self.kinds = dict(zip(self.columns, self._found(columns), strict=True))
+        self.order = np.argsort([PLACES[kind] for kind in self.kinds.values()], kind="stable")
+        found = {
+            name: distinct(column, name) if PLACES[kind] == 1 else []
+            for (name, kind), column in zip(self.kinds.items(), columns, strict=True)
+        }
+        self.categories = {name: values for name, values in found.items() if values}
+        return self.read(X)
+
+    def read(self, X):
+        columns = columns_of(X)
+        rows = np.empty((X.shape[0], len(columns)))
+        unseen = []
+        for place, j in enumerate(self.order):
+            name = self.columns[j]
+            if self.kinds[name] in ("categorical", "bernoulli"):
+                rows[:, place], n_unseen = coded(columns[j], self.categories.get(name, []))
+                unseen += [name] * bool(n_unseen)
+            else:
+                rows[:, place] = numbers(columns[j], name, self.kinds[name])
+        warn_of_unseen(unseen)
+        return rows
+
+    def _found(self, columns: list) -> list[str]:
+        """The kind of every column, given or inferred."""
+        kinds, names = self.given_kinds, self.columns
+        if isinstance(kinds, str):
+            kinds = {} if kinds == "auto" else dict.fromkeys(names, kinds)
+        elif not isinstance(kinds, dict):
+            if len(kinds) != len(names):
+                raise ValueError(f"kinds has {len(kinds)} entries, but X has {len(names)} columns")
+            kinds = dict(zip(names, kinds, strict=True))
+        kinds = {str(name): kind for name, kind in kinds.items()}
+        for name, kind in kinds.items():
+            if name not in names:
+                raise ValueError(f"kinds names the column {name!r}, which X does not have: it has {names[:20]!r}")
+            if kind not in (*KINDS, "auto"):
+                raise ValueError(f"kinds[{name!r}]={kind!r} is not one of {', '.join(map(repr, KINDS))} or 'auto'")
+        found = []
+        for name, column in zip(names, columns, strict=True):
+            kind = kinds.get(name, "auto")
+            found.append(inferred(column) if kind == "auto" else kind)
+            if kind == "bernoulli" and len(distinct(column, name)) > 2:
+                raise ValueError(f"kinds[{name!r}]='bernoulli', but the column has more than two values")
+        return found
+
+    def unread(self, rows):
+        """Columns in their own order; objects where one is categorical."""
+        is_object = any(not isinstance(value, (int, float)) for values in self.categories.values() for value in values)
+        result = np.empty(rows.shape, dtype=object if is_object else float)
+        for place, j in enumerate(self.order):
+            values = self.categories.get(self.columns[j])
+            if values is None:
+                result[:, j] = rows[:, place] if PLACES[self.kinds[self.columns[j]]] != 1 else np.nan
+            else:
+                result[:, j] = np.array([*values, None], dtype=object)[:-1][rows[:, place].astype(int)]
+        return result
+
+    def unread_std(self, std):
+        result = np.empty_like(std)
+        result[:, self.order] = std
+        return result
+
+    def cells(self, given):
+        return given, self.read(given)
+
+    def filled(self, given, X):
+        if not hasattr(given, "iloc"):
+            missing = np.vectorize(is_missing, otypes=[bool])(given)
+            return np.where(missing, X, given)
+        given = given.copy()
+        for j in range(X.shape[1]):
+            column = given.iloc[:, j]
+            if column.isna().any():
+                given.isetitem(j, column.where(column.notna(), X[:, j]))
+        return given
+
+
+def columns_of(X) -> list:
+    if hasattr(X, "iloc"):
+        return [X.iloc[:, j] for j in range(X.shape[1])]
+    return [X[:, j] for j in range(X.shape[1])]
+
+
+def is_number_column(column) -> bool:
+    kind = getattr(column.dtype, "kind", "O")
+    return kind in "iuf" and not hasattr(column, "cat")
+
+
+def inferred(column) -> str:
+    """The kind of a column, from its dtype."""
+    if not is_number_column(column):
+        return "categorical"
+    if column.dtype.kind in "iu":
+        return "categorical" if len(set(present(column))) <= MAX_INTEGERS else "gaussian"
+    return "gaussian"
+
+
+def present(column) -> list:
+    """The values of a column that are not missing, as Python objects."""
+    if hasattr(column, "cat"):
+        return [value for value in column.cat.categories[np.unique(column.cat.codes[column.cat.codes >= 0])]]
+    if hasattr(column, "dropna"):
+        return column.dropna().unique().tolist()
+    return [value for value in column.tolist() if not is_missing(value)]
+
+
+def distinct(column, name: str) -> list:
+    """Sorted categories (by their text if they are of several types)."""
+    values = set(present(column))
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))
+
+
+def coded(column, categories: list) -> tuple[np.ndarray, int]:
+    """Codes (NaN where missing or unseen), and how many were unseen."""
+    place = {value: float(code) for code, value in enumerate(categories)}
+    if hasattr(column, "cat"):
+        table = np.array([place.get(value, -1.0) for value in column.cat.categories] + [np.nan])
+        codes = table[np.asarray(column.cat.codes)]
+    else:
+        values = column.tolist()
+        codes = np.fromiter(
+            (np.nan if is_missing(value) else place.get(value, -1.0) for value in values), float, len(values)
+        )
+    unseen = codes < 0
+    codes[unseen] = np.nan
+    return codes, int(unseen.sum())
+
+
+def numbers(column, name: str, kind: str) -> np.ndarray:
+    try:
+        values = (
+            column.to_numpy(dtype=float, na_value=np.nan)
+            if hasattr(column, "to_numpy")
+            else np.array([np.nan if is_missing(value) else float(value) for value in column])
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} is {kind} but holds values that are not numbers ({error})") from None
+    if np.isinf(values).any():
+        raise ValueError(
+            f"column {name!r} of X contains infinity: only finite numbers and missing cells (NaN) are allowed"
+        )
+    with naming(f"column {name!r} of X"):
+        refuse_huge(values)
+    if kind == "count" and (values < 0).any():
+        raise ValueError(f"column {name!r} is of counts, but its smallest value is {np.nanmin(values)}")
+    return values
