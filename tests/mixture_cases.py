@@ -12,6 +12,7 @@ from scipy.special import gammaln
 from sklearn.base import clone
 
 from suffice.engines.threads import Engine
+from suffice.estimators.validation import validated
 from suffice.families.component_priors import component_prior, default_amount
 from suffice.families.forms import form_of
 from suffice.learners.em import MixtureProblem
@@ -77,8 +78,11 @@ def problem_for(name: str, missing: bool, labels=None, n_jobs: int = 1):
     X, weights = rows_for(name, missing)
     model = clone(ESTIMATORS[name])
     model._check_parameters()
-    rows, weights, labels = model._training_rows(X, weights, labels, reset=True)
-    family = model._model(rows, 3, weights)
+    reader = model._reader()
+    given = validated(model, reader, X, reset=True)
+    rows, weights, labels = model._training_rows(reader, given, weights, labels, reset=True)
+    model._reader_ = reader
+    family = model._structure(reader, rows, 3, weights)
     problem = MixtureProblem(Rows(form_of(family, rows), weights, labels, engine=Engine(n_jobs)), None)
     statistics = model._start_statistics(problem, np.random.default_rng(0))
     prior = component_prior(family, statistics, default_amount(family), 1 / 3)

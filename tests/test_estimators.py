@@ -403,7 +403,8 @@ def test_history_says_what_happened(name, algorithm):
     for column in ("objective", "nll", "ncll", "hinge", "accuracy", "shortened", "seconds"):
         assert len(model.history_[column]) == model.n_iter_ >= 1
         assert np.isfinite(model.history_[column]).all()
-    assert (np.diff(model.history_["objective"]) <= 0).all()
+    best = np.array(model.history_["best"])
+    assert (best <= model.history_["objective"]).all() and best[-1] == best.min()
     assert isinstance(model.stopped_, str)
 
 

@@ -17,13 +17,11 @@ HOME = Path(suffice.__file__).parent
 # from the bottom up; a module may import from its own floor only within its own folder
 FLOORS = [
     {"kernels"},
-    {"engines", "losses"},
+    {"engines", "losses", "saving"},
     {"families"},
-    {"structures"},
-    {"saving"},
-    {"files"},
-    {"learners"},
-    {"choosing", "reading", "evaluation", "datasets"},
+    {"structures", "files"},
+    {"learners", "reading", "datasets"},
+    {"choosing", "evaluation"},
     {"estimators", "figures"},
     {"naive_bayes", "discriminant", "mixture", "topic", "sbn", "text", "hmm", "regression", "bounds"},
     {"experiments"},

@@ -9,6 +9,7 @@ import numpy as np
 import oracles
 import pytest
 import registry
+import stepping
 from scipy import sparse
 from sklearn.datasets import load_digits
 
@@ -21,10 +22,11 @@ from suffice.families.multinomial import Multinomial
 from suffice.families.poisson import Poisson
 from suffice.learners.batch import Batch
 from suffice.learners.driver import Problem, run
-from suffice.learners.incremental import Incremental
+from suffice.learners.incremental import Incremental, Warm
 from suffice.learners.paper import Paper
 from suffice.learners.step_sizes import Constant, InverseTime, Power
 from suffice.learners.stochastic import Stochastic
+from suffice.learners.watch import Watch
 from suffice.losses import Loss
 
 LEARNERS = {"incremental": Incremental(), "stochastic": Stochastic(), "batch": Batch()}
@@ -188,14 +190,44 @@ def test_any_step_size_stays_finite(case, loss, step_size):
 
 
 @pytest.mark.parametrize("loss", ["nll", "ncll", "hinge"])
+@pytest.mark.parametrize("learner", [Stochastic(), Batch()], ids=["stochastic", "batch"])
+def test_objective_falls_at_every_step(case, learner, loss):
+    """Measured by stepping the learner: a round that raised F is taken back, so no step does."""
+    problem = case.problem(loss)
+    path = stepping.objectives(learner, problem, case.moments)
+    stepping.assert_falls(path)
+    last = stepping.states(learner, problem, case.moments, 25)[-1]
+    assert problem.measure(last.moments).objective == pytest.approx(path[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["ncll", "hinge"])
+def test_the_dual_rises_at_every_pass(case, loss):
+    """The dual learner does not lower F at every pass, but raises its lower bound F - gap."""
+    bounds = stepping.lower_bounds(Incremental(), case.problem(loss), case.moments)
+    assert (np.diff(bounds) >= -1e-9 * np.abs(bounds[:-1])).all()
+
+
+def test_a_learner_that_goes_uphill_is_caught(case):
+    """The test above fails for it, although the best state that the driver keeps never gets worse."""
+    problem = case.problem("ncll")
+    with pytest.raises(AssertionError):
+        stepping.assert_falls(stepping.objectives(stepping.Uphill(), problem, case.moments, 10))
+    found = fit(stepping.Uphill(), problem, case.moments, max_epochs=10, tol=0.0)
+    assert (np.diff(found.history["objective"]) > 0).all()  # the history does not hide it
+    assert len(set(found.history["best"])) == 1
+
+
+@pytest.mark.parametrize("loss", ["nll", "ncll", "hinge"])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_objective_falls_at_every_pass(case, learner, loss):
+def test_the_history_holds_every_pass_and_the_best_so_far(case, learner, loss):
     problem = case.problem(loss)
     found = fit(LEARNERS[learner], problem, case.moments, max_epochs=25, tol=0.0)
-    path = [problem.measure(case.moments).objective, *found.history["objective"]]
-    assert (np.diff(path) <= 1e-12 * np.abs(path[:-1])).all()
-    assert found.measure.objective == path[-1]
-    assert problem.measure(found.moments).objective == pytest.approx(path[-1], rel=1e-12)
+    own, best = found.history["objective"], found.history["best"]
+    assert len(own) == len(best) == found.n_iter
+    start = problem.measure(case.moments).objective
+    np.testing.assert_array_equal(best, np.minimum.accumulate([start, *own])[1:])
+    assert found.measure.objective == best[-1]
+    assert problem.measure(found.moments).objective == pytest.approx(best[-1], rel=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.9])
@@ -230,7 +262,7 @@ def test_incremental_em_never_lowers_its_bound_at_any_pass(case):
     previous = -np.inf
     for _ in range(20):
         state = learner.step(problem, state)
-        r = state.multipliers[y < 0]
+        r = state.memory.multipliers[y < 0]
         entropy = float(case.weights[y < 0] @ -np.where(r > 0, r * np.log(np.maximum(r, 1e-300)), 0.0).sum(axis=1))
         bound = case.model.log_likelihood(state.moments, state.moments) + entropy  # Neal and Hinton 1998, eq. 7
         assert bound >= previous - 1e-8 * abs(previous)
@@ -277,7 +309,7 @@ def test_an_interruption_keeps_the_best_state(case, learner):
             raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="interrupted"):
-        found = fit(learner, problem, case.moments, tol=0.0, report=report)
+        found = fit(learner, problem, case.moments, tol=0.0, watch=Watch(report))
     assert found.n_iter == 3
     assert not found.converged
     assert "interrupted" in found.stopped
@@ -341,7 +373,7 @@ def test_a_warm_start_that_asks_too_much_is_shortened(case):
     problem = case.problem("ncll")
     multipliers = 50.0 * np.random.default_rng(0).normal(size=(len(case.y), registry.N_OUTCOMES))
     multipliers -= multipliers.mean(axis=1, keepdims=True)
-    state = Incremental().init(problem, case.moments, np.random.default_rng(0), multipliers)
+    state = Incremental().init(problem, case.moments, np.random.default_rng(0), Warm(multipliers))
     assert case.model.in_domain(state.moments)
 
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import load, save
-from suffice.estimators.mixture.starts import start_shares
+from suffice.learners.starts import start_shares
 from suffice.losses import LOSSES, Loss
 from suffice.mixture import (
     BernoulliMixture,
@@ -96,9 +96,13 @@ def test_weight_two_is_the_row_twice(name, missing, algorithm):
 @pytest.mark.parametrize("name", NAMES)
 def test_starts_see_distinct_rows_and_their_weights_alone(name, how, most, monkeypatch):
     """The same start, to rounding, from weights and from repeated rows in any order, dense or sparse, some drawn or all."""
-    monkeypatch.setattr("suffice.mixture.starts.MAX_ROWS", most)
+    monkeypatch.setattr("suffice.learners.starts.MAX_ROWS", most)
     X, _ = rows_for(name, name not in ("multinomial", "full", "tied"))
-    model = ESTIMATORS[name]._model(X, 3, np.ones(len(X))) if name in COVARIANCES else problem_for(name, False)[1].model
+    model = (
+        ESTIMATORS[name]._structure(None, X, 3, np.ones(len(X)))
+        if name in COVARIANCES
+        else problem_for(name, False)[1].model
+    )
     weight = np.where(np.arange(len(X)) % 3 == 0, 2.0, 1.0)
     twice = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), weight.astype(int)))
     same = [(X, weight), (X[twice], np.ones(len(twice)))]

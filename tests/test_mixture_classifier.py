@@ -264,7 +264,7 @@ def test_weight_two_is_the_row_twice_to_the_last_bit(family, loss):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_weight_two_is_the_row_twice_among_many_rows(family, loss, monkeypatch):
     """Rows are then not merged and a start draws some. (The hinge has kinks where rounding alone stops the minimiser here or there.)"""
-    monkeypatch.setattr("suffice.mixture.starts.MAX_ROWS", 50)
+    monkeypatch.setattr("suffice.learners.starts.MAX_ROWS", 50)
     X, y = data(family, 160)
     weight = np.where(np.arange(160) % 3 == 0, 2.0, 1.0)
     twice = np.random.default_rng(0).permutation(np.repeat(np.arange(160), weight.astype(int)))

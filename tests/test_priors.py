@@ -8,7 +8,9 @@ from scipy import sparse
 
 from suffice import ComplementNB, MultinomialNB, datasets
 from suffice.choosing import priors
-from suffice.choosing.priors import Axis, Setting
+from suffice.choosing.priors import Setting
+from suffice.choosing.recipes import words as recipe
+from suffice.choosing.search import Axis, Plan, search
 from suffice.families.complement import Complement
 from suffice.families.multinomial import Multinomial
 
@@ -23,7 +25,7 @@ def test_the_search_ends_where_gains_are_too_small_to_count():
         tried.append(setting)
         return np.array([1.0 - 1e-6 * setting.second])
 
-    priors.search(evaluate, [3.0, 1.0], priors.word_axes("hinge"), extend=3.0, halve=True)
+    search(evaluate, Plan([3.0, 1.0], recipe.axes("hinge"), extend=3.0, halve=True))
     assert len(tried) < 40
 
 
@@ -34,7 +36,7 @@ def test_an_axis_is_walked_either_way_to_its_optimum(optimum):
     def evaluate(setting, rival):
         return np.full(100, 0.01 + 0.01 * (setting.common - optimum) ** 2 + 0.001 * np.log(setting.strength) ** 2)
 
-    found, score = priors.search(evaluate, [3.0, 1.0, 0.3], [COMMON])
+    found, score = search(evaluate, Plan([3.0, 1.0, 0.3], [COMMON]))
     assert found == Setting(1.0, 0.0, optimum)
     assert score == pytest.approx(1.0)
 
@@ -48,16 +50,16 @@ def test_a_gain_that_rows_do_not_agree_on_is_none():
         rows[1] *= 1.0 + 0.5 * abs(setting.common)
         return rows
 
-    assert priors.search(evaluate, [1.0], [COMMON])[0] == Setting(1.0)
+    assert search(evaluate, Plan([1.0], [COMMON]))[0] == Setting(1.0)
     keen = Axis("common", COMMON.ways)
-    assert priors.search(evaluate, [1.0], [keen])[0].common != 0.0
+    assert search(evaluate, Plan([1.0], [keen]))[0].common != 0.0
 
 
 def test_stronger_settings_are_tried_while_the_strongest_wins_and_half_ways_at_the_end():
     def evaluate(setting, rival):
         return np.array([1.0 + 0.1 * np.log(setting.strength / 15.0) ** 2])
 
-    found, _ = priors.search(evaluate, [1.0, 0.3], [], base=Setting(0.0, telling=0.5), extend=3.0, halve=True)
+    found, _ = search(evaluate, Plan([1.0, 0.3], base=Setting(0.0, telling=0.5), extend=3.0, halve=True))
     assert found.strength == pytest.approx(np.sqrt(9.0 * 27.0))
     assert found.telling == 0.5
 
@@ -154,9 +156,9 @@ def test_reviews_are_told_better_by_words_that_tell(data_folder, monkeypatch):
         return -np.log(said[np.arange(len(rest.indptr) - 1), y[held_out]])
 
     shaped = losses(MultinomialNB(loss="hinge", random_state=0))
-    axes = tuple(axis for axis in priors.word_axes("hinge", 2) if axis.name != "telling")
-    monkeypatch.setattr(priors, "WORD_BASE", Setting(0.0))
-    monkeypatch.setattr(priors, "word_axes", lambda loss, max_roots: axes)
+    axes = tuple(axis for axis in recipe.axes("hinge", 2) if axis.name != "telling")
+    monkeypatch.setattr(recipe, "BASE", Setting(0.0))
+    monkeypatch.setattr(recipe, "axes", lambda loss, max_roots: axes)
     gain = losses(MultinomialNB(loss="hinge", random_state=0)) - shaped
     assert gain.mean() > 4.0 * gain.std() / np.sqrt(len(gain))
 

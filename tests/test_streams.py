@@ -106,7 +106,7 @@ def test_mini_batches_grow():
     model = GaussianNB().partial_fit(X[:1000], y[:1000], classes=[0, 1])
     start = time.process_time()
     model.partial_fit(X, y)
-    assert model._n_steps < 500
+    assert model._stream.n_steps < 500
     assert time.process_time() - start < 5.0  # about 0.3 s alone
 
 

@@ -21,6 +21,7 @@ from suffice.kernels.words import passes as words
 from suffice.kernels.words.stochastic import stochastic_pass
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
+from suffice.learners.watch import Watch
 from suffice.losses import Loss
 
 
@@ -236,7 +237,7 @@ def test_an_interruption_measures_passes_that_were_not():
             raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="interrupted"):
-        fit = run(Incremental(1e-9), task, task.prior, np.random.default_rng(0), tol=0.0, report=report)
+        fit = run(Incremental(1e-9), task, task.prior, np.random.default_rng(0), tol=0.0, watch=Watch(report))
     assert fit.measure.objective < fit.history["objective"][-1]
     expected = task.prior + task.model.expected_statistics(task.X, fit.multipliers)
     np.testing.assert_allclose(fit.moments.count, expected.count, rtol=1e-9)

@@ -128,11 +128,11 @@ def test_top_words_name_the_classes_topics():
 def test_errors_say_what_is_wrong_and_change_nothing():
     X, y = documents(60)
     for options, message in [
-        ({"n_topics": 0}, "n_topics=0 is not a whole number of at least 1"),
+        ({"n_topics": 0}, "n_topics=0 is not a positive whole number"),
         ({"inference": "magic"}, "inference='magic' is not one of"),
         ({"loss": "squared"}, "loss='squared' is not one of"),
         ({"loss": "squared", "inference": "gibbs"}, "loss='squared' is not one of"),
-        ({"n_sweeps": "five", "inference": "gibbs"}, "n_sweeps='five' is not a whole number of at least 1"),
+        ({"n_sweeps": "five", "inference": "gibbs"}, "n_sweeps='five' is not a positive whole number"),
         ({"concentration": -1.0}, "concentration=-1.0 is neither a positive number"),
         ({"row_norm": 0}, "row_norm=0 is neither a positive number, None"),
         ({"n_jobs": 0}, "n_jobs=0 is neither None"),

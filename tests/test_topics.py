@@ -141,7 +141,7 @@ def test_incremental_training_reaches_a_stationary_point(loss, inference):
             break
     assert state.is_done and state.measure.objective < before
     if loss == "ncll":  # the bound has several maxima: documents stay at theirs
-        shapes = state.shapes.copy()
+        shapes = state.memory.shapes.copy()
         signed = weights[:, None] * problem.loss.weights(model.scores(state.moments, X, shapes=shapes, n_steps=500), y)
         back = prior + model.expected_statistics(X, signed, state.moments, shapes=shapes)
         np.testing.assert_allclose(state.moments.count, back.count, rtol=1e-3)
@@ -183,15 +183,15 @@ def test_a_block_of_all_documents_changes_the_model_by_what_is_stored():
         state = learner.init(problem, moments, np.random.default_rng(0))
         for _ in range(3):
             state = learner.step(problem, state)
-            mass, total, count, weight = state.arrays
-            want = learner._moments(problem, state.multipliers, state.stored)
+            mass, total, count, weight = state.memory.arrays
+            want = learner._moments(problem, state.memory.multipliers, state.memory.stored)
             np.testing.assert_allclose(count, want.count, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(mass, want.mass, rtol=1e-9)
             np.testing.assert_allclose(weight, count.sum(axis=0), rtol=1e-9)
             assert total[0] == pytest.approx(mass.sum()) and (count > 0).all() and (mass > 0).all()
         states.append(state)
-    assert np.array_equal(states[0].arrays[2], states[1].arrays[2])
-    assert np.array_equal(states[0].multipliers, states[1].multipliers)
+    assert np.array_equal(states[0].memory.arrays[2], states[1].memory.arrays[2])
+    assert np.array_equal(states[0].memory.multipliers, states[1].memory.multipliers)
 
 
 def test_steps_that_cannot_all_be_taken():

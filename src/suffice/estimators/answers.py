@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..choosing.calibration import log_probabilities, shares
+from ..engines.threads import n_threads
 from ..reading.guards import one_blas_thread
 from ..structures.groups import Groups, drawn
 from .validation import validated
@@ -32,13 +33,10 @@ class Answers:
     rivalry_: float = 1.0
     class_count_: np.ndarray
     random_state: Any
+    n_jobs: int | None
     _stored_model: Any
     _reader_: Any
-    _recipe: Any
-
-    @property
-    def _answering(self) -> Groups:
-        return self._recipe(self._reader_).answering(self._stored_model)
+    _answering: Groups
 
     def predict_joint_log_proba(self, X):
         """log p(x, y) for every row and class (without parts that no class depends on); missing cells are integrated out."""
@@ -47,7 +45,7 @@ class Answers:
 
     def _joint(self, rows) -> np.ndarray:
         with one_blas_thread():
-            return self._answering.class_scores(self.moments_, rows)
+            return self._answering.class_scores(self.moments_, rows, n_threads(self.n_jobs))
 
     def predict_log_proba(self, X):
         """log p(y | x). Scores are first multiplied by `temperature_` where the loss does not calibrate itself, rivals of the best
@@ -171,7 +169,7 @@ class Answers:
         """Posteriors of the outcomes given the rows, and their labels if they are known."""
         classes = None if y is None else self._codes(y, rows.shape[0])
         with one_blas_thread():
-            return self._answering.shares(self.moments_, rows, classes)
+            return self._answering.shares(self.moments_, rows, classes, n_threads(self.n_jobs))
 
     def _generator(self, random_state) -> np.random.Generator:
         seed = check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)

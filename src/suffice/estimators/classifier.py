@@ -271,7 +271,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
         """Fitted attributes, set only when training has succeeded."""
         structure, fit, choice = trained.problem.model, trained.fit, trained.choice
         self._reader_, self._stored_model, self.moments_ = reader, structure, fit.moments
-        self._width = recipe.width
+        self._answering = recipe.answering(structure)
         if self.class_prior is not None:
             self.moments_ = replace(fit.moments, mass=recipe.with_class_prior(fit.moments.mass, self.class_prior))
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
@@ -301,7 +301,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
     def _check_loaded(self) -> None:
         if hasattr(self, "moments_"):
             name, n_features = type(self).__name__, getattr(self, "n_features_in_", 0)
-            width = self._width
+            width = self._answering.width
             check_fits_together(name, self._stored_model, self.moments_, n_features, len(self.classes_), width)
 
     def __sklearn_tags__(self):

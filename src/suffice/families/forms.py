@@ -88,6 +88,16 @@ class Form:
     def scores(self, phi, theta) -> np.ndarray:
         return phi @ theta
 
+    def all_scores(self, coefficients, part: slice) -> np.ndarray:
+        """(rows of the part, outcomes) array: log p(x_i, k), a cache-full of rows at a time."""
+        (constant, theta), buffers = coefficients, self.buffers()
+        result = np.empty((part.stop - part.start, self.model.n_outcomes))
+        for first in range(part.start, part.stop, self.chunk):
+            n = min(self.chunk, part.stop - first)
+            phi = self.read(first, n, buffers)
+            result[first - part.start : first - part.start + n] = self.scores(phi, theta) + constant
+        return result
+
     def zeros(self) -> np.ndarray:
         return np.zeros((self.size, self.model.n_outcomes))
 

@@ -131,13 +131,15 @@ class Rows:
 
     def scores(self, coefficients) -> np.ndarray:
         """log p(x, k) of every row: rows by outcomes, for those who ask for it."""
-        return np.concatenate(list(self.engine.each(lambda part: self._scores(part, coefficients), self._parts())))
+        return np.concatenate(
+            list(self.engine.each(lambda part: self.form.all_scores(coefficients, part), self._parts()))
+        )
 
     def group_scores(self, coefficients) -> np.ndarray:
         """log p(x, group) of every row."""
 
         def of_part(part: slice) -> np.ndarray:
-            scores = self._scores(part, coefficients)
+            scores = self.form.all_scores(coefficients, part)
             result = np.empty((len(scores), scores.shape[1] // self.width))
             group_scores(scores, self.width, result)
             return result
@@ -146,12 +148,3 @@ class Rows:
 
     def _parts(self) -> list[slice]:
         return shards(self.n_rows, PART) or [slice(0, 0)]
-
-    def _scores(self, part: slice, coefficients) -> np.ndarray:
-        (constant, theta), form, buffers = coefficients, self.form, self.form.buffers()
-        result = np.empty((part.stop - part.start, form.model.n_outcomes))
-        for first in range(part.start, part.stop, form.chunk):
-            n = min(form.chunk, part.stop - first)
-            phi = form.read(first, n, buffers)
-            result[first - part.start : first - part.start + n] = form.scores(phi, theta) + constant
-        return result

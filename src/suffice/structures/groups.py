@@ -13,30 +13,41 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from ..engines.threads import Engine, shards
+from ..families.forms import form_of
+
+PART = 8192  # rows a thread scores at a time
+
 
 @dataclass(frozen=True)
 class Groups:
     structure: Any
     width: int = 1
-    scores: Any = None  # (moments, X) -> log p(x, outcome), where there is a faster way than the structure's
 
-    def outcome_scores(self, moments, X) -> np.ndarray:
-        return (self.scores or self.structure.joint_scores)(moments, X)
+    def outcome_scores(self, moments, X, n_threads: int = 1) -> np.ndarray:
+        """(n, outcomes) array: log p(x_i, outcome); of many outcomes by products of matrices."""
+        if self.width == 1:
+            return self.structure.joint_scores(moments, X)
+        form = form_of(self.structure, X)
+        with np.errstate(divide="ignore"):
+            coefficients = form.coefficients(moments)
+        parts = shards(X.shape[0], PART) or [slice(0, 0)]
+        return np.concatenate(list(Engine(n_threads).each(lambda part: form.all_scores(coefficients, part), parts)))
 
-    def class_scores(self, moments, X) -> np.ndarray:
+    def class_scores(self, moments, X, n_threads: int = 1) -> np.ndarray:
         """(n, classes) array: log p(x_i, class)."""
-        scores = self.outcome_scores(moments, X)
+        scores = self.outcome_scores(moments, X, n_threads)
         if self.width == 1:
             return scores
         return logsumexp(scores.reshape(len(scores), -1, self.width), axis=2)
 
-    def shares(self, moments, X, classes: np.ndarray | None) -> np.ndarray:
+    def shares(self, moments, X, classes: np.ndarray | None, n_threads: int = 1) -> np.ndarray:
         """(n, outcomes) array: posteriors of the outcomes given the rows, and their classes if they are known."""
         if classes is not None and self.width == 1:
             shares = np.zeros((len(classes), self.structure.n_outcomes))
             shares[np.arange(len(classes)), classes] = 1.0
             return shares
-        scores = self.outcome_scores(moments, X)
+        scores = self.outcome_scores(moments, X, n_threads)
         if classes is not None:
             scores = np.where(self.of_class(classes), scores, -np.inf)
         return np.exp(scores - logsumexp(scores, axis=1, keepdims=True))

@@ -90,7 +90,7 @@ class MixtureClassifier(GenerativeClassifier):
         check_training(self, ALGORITHMS, ("auto",))
 
     def _reader(self):
-        return FAMILIES[self.family].reader(self)
+        return FAMILIES.get(self.family, FAMILIES["gaussian"]).reader(self)  # an unknown one is refused by `fit`
 
     def _structure(self, reader, rows, n_outcomes, weights):
         return FAMILIES[self.family].structure(self, reader, rows, n_outcomes * self.n_components, weights)
@@ -113,7 +113,7 @@ class MixtureClassifier(GenerativeClassifier):
         return Warm(last.moments, structure=last.structure)
 
     def _expose(self, model, moments):
-        shape = (len(self.classes_), self._width)
+        shape = (len(self.classes_), self._answering.width)
         self.weights_ = (moments.mass / moments.mass.sum()).reshape(shape)
         self.class_prior_ = self.weights_.sum(axis=1)
         if self.family == "gaussian":
@@ -132,7 +132,7 @@ class MixtureClassifier(GenerativeClassifier):
     def predict_component_proba(self, X):
         """p(class, component | x): ndarray of shape (n_samples, n_classes, n_components)."""
         check_is_fitted(self)
-        return self._shares(self._new_rows(X), None).reshape(-1, len(self.classes_), self._width)
+        return self._shares(self._new_rows(X), None).reshape(-1, len(self.classes_), self._answering.width)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
