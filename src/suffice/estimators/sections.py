@@ -3,7 +3,7 @@
 PARAMETERS = """
     Parameters
     ----------
-    loss : {"ncll", "hinge", "nll"}, default="ncll"
+    loss : {"ncll", "hinge", "nll"} or Loss, default="ncll"
         What training minimises: the conditional likelihood of the labels (as logistic regression does), the hinge loss (as a
         support vector machine does), or the joint likelihood (plain naive Bayes).
     prior : float, "laplace", "log" or "auto", default="auto"
