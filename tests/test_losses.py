@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from suffice.kernels.compile import has_kernel, loss_kernels
+from suffice.kernels.loops.weights import weigh_rows
 from suffice.learners.step_sizes import Constant, InverseTime, Power, step_size_of
 from suffice.losses import LOSSES, best_rivals, loss_named
 
@@ -67,6 +69,52 @@ def test_scaled_hinge_multiplies_by_the_probabilities():
     np.testing.assert_allclose(scaled, expected, atol=1e-12)
     assert (plain != 0).any(axis=1).sum() > 5
     assert (plain == 0).all(axis=1).any()
+
+
+KERNELS = [*map(loss_named, LOSSES), loss_named("hinge", margin=2.0), loss_named("hinge").as_printed()]
+
+
+@pytest.mark.parametrize("loss", KERNELS, ids=str)
+def test_every_kernel_of_weights_is_its_twin(loss):
+    generator = np.random.default_rng(2)
+    scores, y, rows = generator.normal(0, 2, (60, 4)), generator.integers(-1, 4, 60), generator.uniform(0.5, 2, 60)
+    found = np.empty_like(scores)
+    weigh_rows.of(loss.kernels)(scores, y, rows, loss.settings, found)
+    np.testing.assert_allclose(found, rows[:, None] * loss.weights(scores, y), atol=1e-12)
+    kernels, weights, scratch = loss_kernels(loss.kernels)[1], np.empty(4), np.empty(4)
+    for row, label in zip(scores, y, strict=True):
+        if label < 0:
+            continue
+        expected = loss.weights(row[None], np.array([label]))[0]
+        value = loss.values(row[None], np.array([label]))[0]
+        norm = np.log(np.exp(row).sum())
+        assert kernels["weigh"](row, label, loss.settings, weights) == pytest.approx(value)
+        assert kernels["value"](row, norm, label, loss.settings, scratch) == pytest.approx(value)
+        factor = kernels["weigh_largest"](row, label, loss.settings, 1e-6, weights)
+        kept = np.where(np.abs(expected) > 1e-6, expected, 0.0)
+        if factor > 0:  # the label takes what the others have, those left out as well
+            np.testing.assert_allclose(weights / factor, kept, atol=4e-6)
+        else:
+            assert np.abs(np.delete(expected, label)).sum() <= 1e-6
+
+
+@pytest.mark.parametrize("loss", KERNELS, ids=str)
+def test_a_loss_says_whether_its_kernels_have_a_dual(loss):
+    assert loss.has_dual == has_kernel(loss.kernels, "select") == has_kernel(loss.kernels, "rise")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_over_groups_is_that_of_their_sums(name):
+    """Outcomes in pairs: values of the groups; weights are still minus the gradient."""
+    generator = np.random.default_rng(3)
+    scores, y = generator.normal(0, 2, (40, 6)), generator.integers(-1, 3, 40)
+    grouped, gradient = loss_named(name, width=2), np.empty_like(scores)
+    sums = np.log(np.exp(scores[:, 0::2]) + np.exp(scores[:, 1::2]))
+    np.testing.assert_allclose(grouped.values(scores, y), loss_named(name).values(sums, y), rtol=1e-9)
+    for k in range(6):
+        step = 1e-6 * (np.arange(6) == k)
+        gradient[:, k] = (grouped.values(scores + step, y) - grouped.values(scores - step, y)) / 2e-6
+    np.testing.assert_allclose(grouped.weights(scores, y), -gradient, atol=1e-6)
 
 
 @given(scores=SCORES, y=arrays(np.int64, 6, elements=st.integers(0, 3)))

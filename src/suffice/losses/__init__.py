@@ -7,7 +7,7 @@ from .hinge import Hinge
 from .ncll import NCLL
 from .nll import NLL
 
-__all__ = ["LABEL", "LOSSES", "NOTHING", "RIVAL", "Loss", "best_rivals", "loss_named", "register"]
+__all__ = ["LABEL", "LOSSES", "NOTHING", "RIVAL", "Loss", "best_rivals", "loss_class", "loss_named", "register"]
 
 LOSSES = ("nll", "ncll", "hinge")  # those that every fit reports
 _CLASSES: dict[str, type[Loss]] = {}
@@ -33,13 +33,19 @@ def register(loss_class: type[Loss]) -> type[Loss]:
     return loss_class
 
 
+def loss_class(name: str) -> type[Loss] | None:
+    """The class registered under that name, None if there is none."""
+    return _CLASSES.get(name) if isinstance(name, str) else None
+
+
 def loss_named(loss: str | Loss, **settings) -> Loss:
     """The loss of that name with these settings; a loss that is one already stays as it is."""
     if isinstance(loss, Loss):
         return loss
-    if not isinstance(loss, str) or loss not in _CLASSES:
+    found = loss_class(loss)
+    if found is None:
         raise ValueError(f"loss={loss!r} is not one of {', '.join(map(repr, _CLASSES))}")
-    return _CLASSES[loss](**settings)
+    return found(**settings)
 
 
 for _class in (NLL, NCLL, Hinge):
