@@ -13,9 +13,9 @@ from scipy import sparse
 from sklearn import mixture as theirs
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from suffice.estimators.mixture.starts import start_shares
 
 from suffice import load, save
-from suffice.estimators.mixture.starts import start_shares
 from suffice.losses import LOSSES, loss_named
 from suffice.mixture import (
     BernoulliMixture,

@@ -82,7 +82,9 @@ def documents(n: int = 900, n_classes: int = 3):
     y = generator.integers(n_classes, size=n)
     topics = generator.dirichlet(np.full(40, 2.0), n_classes)
     counts = np.array([generator.multinomial(12, topics[k]) for k in y], dtype=float)
-    return sparse.csr_matrix(counts * generator.geometric(0.3, counts.shape)), y  # a word that occurs once does so again
+    return sparse.csr_matrix(
+        counts * generator.geometric(0.3, counts.shape)
+    ), y  # a word that occurs once does so again
 
 
 CASES = {
@@ -225,7 +227,9 @@ def test_an_edited_loss_is_not_served_stale(tmp_path):
         )
         path = os.pathsep.join([str(tmp_path), *sys.path])
         environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-        done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+        )
         return [float(part) for part in done.stdout.split()]
 
     assert outcome(1.0) == [1.0, 0]

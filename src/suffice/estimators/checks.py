@@ -67,9 +67,7 @@ def check_training(
         named = " or ".join(filter(None, [", ".join(map(repr, words[:-1])), repr(words[-1])]))
         raise ValueError(f"prior={prior!r} is neither a number of pseudo-counts >= 0 nor {named}")
     if is_number(prior) and prior == 0 and loss.is_discriminative:
-        raise ValueError(
-            f"prior=0 leaves loss={loss.name!r} without regularisation: give a positive prior or 'auto'"
-        )
+        raise ValueError(f"prior=0 leaves loss={loss.name!r} without regularisation: give a positive prior or 'auto'")
     check_whole("max_epochs", estimator.max_epochs, auto=words == ("auto",))
     check_tol(estimator.tol)
     if not (0 <= weight < np.inf if is_number(weight) else isinstance(weight, str) and weight == "auto"):

@@ -36,7 +36,9 @@ class Kind(NamedTuple):
 
 
 def _words(estimator) -> Words:
-    return Words(type(estimator).__name__, norm=10.0 if loss_named(estimator.loss).is_discriminative else None, is_copied=True)
+    return Words(
+        type(estimator).__name__, norm=10.0 if loss_named(estimator.loss).is_discriminative else None, is_copied=True
+    )
 
 
 def _multinomial(estimator, reader, rows, n_outcomes, weights):

@@ -127,8 +127,8 @@ class Encoder:
         if isinstance(value, Loss):
             if type(value) is not loss_class(value.name):
                 raise ArchiveError(f"{where} is a loss of a class that is not registered (`suffice.losses.register`)")
-            parts = {field.name: getattr(value, field.name) for field in fields(value)}
-            return {"$": "loss", "name": value.name, "fields": inner_dict(parts)}
+            settings = {field.name: getattr(value, field.name) for field in fields(value)}
+            return {"$": "loss", "name": value.name, "fields": inner_dict(settings)}
         if _is_storable(kind) and kind.__module__.split(".")[0] == PACKAGE:
             name = name_of(kind)
             if isinstance(value, BaseEstimator):
@@ -239,7 +239,9 @@ class Decoder:
     def _loss(self, tree: dict, depth: int) -> Loss:
         found = loss_class(tree["name"])
         if found is None:
-            raise ArchiveError(f"the loss {tree['name']!r:.60} is unknown here: import the module that registers it first")
+            raise ArchiveError(
+                f"the loss {tree['name']!r:.60} is unknown here: import the module that registers it first"
+            )
         try:
             return found(**{name: self.decode(value, depth) for name, value in tree["fields"].items()})
         except TypeError as error:
