@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from .checkpoints import Checkpointer
 from ...structures.network import Network
 from .annealing import annealed_log_weights
-from .checkpoints import Checkpointer
 from .monte_carlo import VisibleRows
 from .parts import make_expectation, make_m_step
 from .start import empty_network, initial_layer, logit

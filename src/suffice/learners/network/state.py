@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...structures.network import Network
 from .checkpoints import load
+from ...structures.network import Network
 
 
 @dataclass(frozen=True)
