@@ -18,7 +18,7 @@ from suffice.choosing import priors
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.learners.driver import Problem
 from suffice.learners.incremental import Incremental
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 FIRST_FIT = """
 from sklearn.datasets import load_iris
@@ -56,7 +56,7 @@ def run() -> None:
     model = GaussianDiagonal.for_data(X, 2)
     weights = np.ones(len(y))
     prior = priors.blended(model, model.statistics(X, y, weights), priors.Setting(600.0, 0.03))
-    problem = Problem(model, X, y, weights, Loss("ncll"), prior)
+    problem = Problem(model, X, y, weights, loss_named("ncll"), prior)
     passes = []
     for _ in range(3):
         state = Incremental().init(problem, None, np.random.default_rng(0))

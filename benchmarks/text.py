@@ -27,7 +27,7 @@ from sklearn.svm import LinearSVC
 
 from suffice import MultinomialNB, datasets
 from suffice.families.multinomial import Multinomial
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 SETS = ("webkb", "r8", "r52", "20ng", "imdb")
 STRENGTHS = {"counts": [0.001, 0.003, 0.01, 0.03, 0.1], "l2": [0.1, 0.3, 1, 3, 10], "tfidf": [0.1, 0.3, 1, 3, 10]}
@@ -224,7 +224,7 @@ def epochs(name: str = "20ng", n_passes: int = 10, repeats: int = 5) -> None:
                 product = min(product, spent(lambda: X @ W))
                 order = generator.permutation(len(y))
                 rates = 1.0 / (1.0 + 1e-5 * np.arange(t * len(y), (t + 1) * len(y)))
-                took = spent(model.stochastic_pass, X, y, weights, order, rates, state, Loss(loss))
+                took = spent(model.stochastic_pass, X, y, weights, order, rates, state, loss_named(loss))
                 passes[t] = min(passes[t], took)
         print(
             f"{name}, {loss}: pass {1e3 * passes.mean():.1f} ms, product {1e3 * product:.1f} ms, ratio {passes.mean() / product:.2f}"

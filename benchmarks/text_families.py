@@ -16,7 +16,7 @@ from sklearn import naive_bayes as peers
 
 from suffice import BernoulliNB, ComplementNB, MultinomialNB, datasets
 from suffice.choosing import priors
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 SETS = ("webkb", "r8", "20ng")
 CASES = (
@@ -42,7 +42,7 @@ def pass_times(machine, X, y, n_passes: int = 5, repeats: int = 3) -> tuple[floa
     else:
         common = priors.commonness(X, weights) if setting.common else None
         prior = priors.uniform(model, statistics, setting, priors.mean_squared_row(X, weights), common=common)
-    loss = Loss(machine.loss, softness=machine._softness)
+    loss = loss_named(machine.loss, softness=machine._softness)
     tolerance = model.row_tolerance(loss, prior, 1e-3)
     incremental, stochastic = [], []
     for _ in range(repeats):

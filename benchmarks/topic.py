@@ -29,7 +29,7 @@ from suffice.learners.driver import run as passes
 from suffice.learners.incremental import Incremental
 from suffice.learners.topics import allocation
 from suffice.learners.topics.passes import EM, IncrementalTopics
-from suffice.losses import Loss
+from suffice.losses import loss_named
 from suffice.reading.documents import counts_of, scaled_to
 from suffice.reading.guards import one_blas_thread
 from suffice.structures.topics import Topics
@@ -107,16 +107,16 @@ def one_pass() -> None:
         return best[0] / n_passes, best[1] / n_passes
 
     words = Problem(
-        Multinomial.for_data(X, K), X, y, weights, Loss("ncll"), Moments(np.full(K, 10.0), np.full((W, K), 3.0))
+        Multinomial.for_data(X, K), X, y, weights, loss_named("ncll"), Moments(np.full(K, 10.0), np.full((W, K), 3.0))
     )
     plain, _ = steps(Incremental(1e-3, watch=False), words, None)
     small = Moments(np.full(K, 1.0), np.full((W, 2, K), 0.1))
     model, generator = Topics(K, W, 2, 0.5, length=float(X.sum()) / n), np.random.default_rng(0)
     start = model.random_split(model.statistics(X, y, weights), generator) + small
-    likelihood = Problem(model, X, y, weights, Loss("nll"), small)
+    likelihood = Problem(model, X, y, weights, loss_named("nll"), small)
     start = passes(EM(watch=False), likelihood, start, generator, max_epochs=15).moments
     prior = Moments(np.full(K, 10.0), np.full((W, 2, K), 1.5))
-    topics = Problem(model, X, y, weights, Loss("ncll"), prior)
+    topics = Problem(model, X, y, weights, loss_named("ncll"), prior)
     cpu, _ = steps(IncrementalTopics(watch=False), topics, start)
     print(
         f"five passes on r8: MultinomialNB {plain * 1e3:.1f} ms each, topics {cpu * 1e3:.1f}, ratio {cpu / plain:.1f}"

@@ -18,7 +18,7 @@ from suffice.families.gaussian_tied import GaussianTied
 from suffice.families.multinomial import Multinomial
 from suffice.families.poisson import Poisson
 from suffice.learners.driver import Problem
-from suffice.losses import Loss
+from suffice.losses import Loss, loss_named
 
 N_OUTCOMES, N_ROWS, LENGTH = 3, 60, 8
 NATURAL_TO_MOMENT = {
@@ -45,7 +45,7 @@ class Case:
         return self.model.statistics(self.X, self.y, self.weights)
 
     def problem(self, loss: str | Loss, prior=None, y=None) -> Problem:
-        loss = Loss(loss) if isinstance(loss, str) else loss
+        loss = loss_named(loss)
         prior = self.prior if prior is None else prior
         return Problem(self.model, self.X, self.y if y is None else y, self.weights, loss, prior)
 

@@ -17,10 +17,11 @@ from suffice.families.base import Model
 from suffice.families.categorical import Bernoulli
 from suffice.families.words import word_rows
 from suffice.kernels.words import bernoulli as kernels
+from suffice.kernels.words import bernoulli_work as work_kernels
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.stochastic import Stochastic
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 PRIORS = ("weak", "own", "flat")
 
@@ -54,7 +55,7 @@ def problem(loss: str, n_classes: int, prior: str, weighted: bool = False, **opt
     else:
         setting = priors.Setting(2.0 * n_classes, 0.0) if prior == "weak" else priors.Setting(20.0, 0.1)
         pseudo = priors.blended(model, statistics, setting)
-    return Problem(model, X, y, weights, Loss(loss), pseudo)
+    return Problem(model, X, y, weights, loss_named(loss), pseudo)
 
 
 def passes(task: Problem, n: int, order_seed: int = 0, tolerance: float = 1e-4):
@@ -66,14 +67,13 @@ def passes(task: Problem, n: int, order_seed: int = 0, tolerance: float = 1e-4):
         np.zeros(len(task.y)),
     )
     places = word_rows(task.X)
-    limits = (1.0, 0.0, tolerance) if task.loss.name == "hinge" else (tolerance,)
-    loop = kernels.hinge_pass if task.loss.name == "hinge" else kernels.ncll_pass
+    loop = kernels.dual_pass.of(task.loss.kernels)
     for turn in range(n):
-        work = kernels.work_of(state)
+        work = work_kernels.work_of(state)
         order = generator.permutation(len(task.y))
-        loop(places, task.y, task.weights, order, multipliers, work, *limits, slack)
+        loop(places, task.y, task.weights, order, multipliers, work, task.loss.settings, tolerance, slack)
         if turn < n - 1:
-            kernels.finish(work, state[3], state[5])
+            work_kernels.finish(work, state[3], state[5])
     return work, state, multipliers
 
 
@@ -95,7 +95,7 @@ def test_scores_within_a_pass_are_exact_to_a_ten_thousandth(loss, n_classes, pri
     task = problem(loss, n_classes, prior)
     work, state, _ = passes(task, 2)
     scores = scores_of(task, work)
-    kernels.finish(work, state[3], state[5])
+    work_kernels.finish(work, state[3], state[5])
     moments = task.model.moments_of_state(state)
     np.testing.assert_allclose(scores, task.model.log_joint(moments, task.X), atol=1e-4)
     np.testing.assert_allclose(scores, super(Bernoulli, task.model).log_joint(moments, task.X.toarray()), atol=1e-4)
@@ -124,7 +124,7 @@ def test_the_share_is_of_the_smallest_cell_that_a_step_down_takes_from(prior):
         words = task.X[i].indices
         for k in range(4):
             shares[i, k] = kernels.slope_and_shares(words, np.ones(len(words)), work, k)[1]
-    kernels.finish(work, state[3], state[5])
+    work_kernels.finish(work, state[3], state[5])
     moments = task.model.moments_of_state(state)
     on, off, X = moments.count[1::2], moments.count[0::2], task.X.toarray()
     least = np.where(X[:, :, None] > 0, on, off).min(axis=1)
@@ -137,7 +137,7 @@ def test_the_share_is_of_the_smallest_cell_that_a_step_down_takes_from(prior):
 def test_moments_stay_prior_plus_weighted_statistics(loss):
     task = problem(loss, 4, "weak", weighted=True)
     work, state, multipliers = passes(task, 3)
-    kernels.finish(work, state[3], state[5])
+    work_kernels.finish(work, state[3], state[5])
     expected = task.prior + task.model.expected_statistics(task.X, task.weights[:, None] * multipliers)
     for found, wanted in zip(task.model.moments_of_state(state).arrays(), expected.arrays(), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9)
@@ -148,14 +148,14 @@ def test_steps_far_down_keep_scores_exact_and_cells_positive():
     """Empty rows that take from the off-counts of an outcome until most of its words are common; then one that gives."""
     task = problem("ncll", 2, "own")
     state = task.model.state_of(task.prior)
-    work, buffer, nothing = kernels.work_of(state), np.empty(60), np.empty(0, np.int32)
+    work, buffer, nothing = work_kernels.work_of(state), np.empty(60), np.empty(0, np.int32)
     start, n_members, n_kept = float(work.room[0]), work.n_members[0].copy(), 0
     for _ in range(30):
         n_kept += kernels.move_outcome(nothing, np.empty(0), work, 0, -0.1 * float(work.room[0]), 0.0, buffer)
     words = task.X[7].indices
     kernels.move_outcome(words, np.ones(len(words)), work, 0, 0.5, float(len(words)), buffer)
     scores = scores_of(task, work)
-    kernels.finish(work, state[3], state[5])
+    work_kernels.finish(work, state[3], state[5])
     moments = task.model.moments_of_state(state)
     assert work.room[0] < 0.1 * start  # lower than the range of the polynomial allows without looking members over
     assert work.n_members[0, 0] > n_members[0]

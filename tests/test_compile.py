@@ -15,7 +15,7 @@ from numba.core.dispatcher import Dispatcher
 import suffice.kernels
 from suffice.kernels.compile import REORDER
 from suffice.kernels.families import gaussian_diagonal
-from suffice.kernels.loops import incremental
+from suffice.kernels.machine.softmax import softmax
 from suffice.kernels.structures import mixture, topics_incremental
 
 NEAR, FAR = (0, 16, 48, 64), (4096,)  # bytes from one array to the next
@@ -23,7 +23,7 @@ K, Z, N_WORDS = 8, 2, 30
 
 
 def every_kernel():
-    for module in pkgutil.iter_modules(suffice.kernels.__path__, f"{suffice.kernels.__name__}."):
+    for module in pkgutil.walk_packages(suffice.kernels.__path__, f"{suffice.kernels.__name__}."):
         for kernel in vars(importlib.import_module(module.name)).values():
             if isinstance(kernel, Dispatcher):
                 yield kernel
@@ -65,7 +65,7 @@ def placed(arrays: dict, gaps: tuple, seed: int) -> dict:
 
 def a_softmax(generator):
     arrays = {"scores": 2 * generator.normal(size=K), "posterior": np.zeros(K)}
-    return arrays, lambda a: incremental.softmax(a["scores"], a["posterior"])
+    return arrays, lambda a: softmax(a["scores"], a["posterior"])
 
 
 def gaussian_step(generator):
@@ -99,25 +99,24 @@ def mixture_posteriors(generator):
     )
 
 
-def topics_step(loss: int):
+def topics_step(loss: str):
     def case(generator):
         values, mass = generator.gamma(1.0, size=N_WORDS), 50 + generator.gamma(5.0, size=K)
         count = generator.gamma(1.0, size=(50, Z, K))
         state = {"mass": mass, "total": mass.sum(keepdims=True), "count": count, "weight": 5 * count.sum(axis=0)}
         room = topics_incremental.scratch(N_WORDS, Z, K)
-        scratch = {f"scratch {i}": np.zeros_like(array) for i, array in enumerate((*room[:-1], *room[-1]))}
+        scratch = {f"scratch {i}": np.zeros_like(array) for i, array in enumerate(room)}
         others = {
             "words": np.arange(N_WORDS, dtype=np.int32), "values": values, "own": 0.1 * generator.normal(size=K),
             "mine": (0.1 * generator.normal(size=(N_WORDS, Z, K))).astype(np.float32), "shape": np.full((Z, K), 1.0),
             "step": np.zeros((N_WORDS, Z, K)), "move": np.zeros(K),
         }  # fmt: skip
-        options = (loss, 1.0, 1e-3, 0.5, 0, 20, 1e-4)
+        options = ((1.0, 0.0), 1e-3, 0.5, 0, 20, 1e-4)
 
         def step(a):
-            own = [a[name] for name in scratch]
-            return topics_incremental.propose_document(
+            return topics_incremental.propose_document.of(loss)(
                 a["words"], a["values"], 3, 1.0, a["own"], a["mine"], a["shape"], tuple(a[name] for name in state), options,
-                a["step"], a["move"], (*own[:14], tuple(own[14:])),
+                a["step"], a["move"], tuple(a[name] for name in scratch),
             )  # fmt: skip
 
         return state | scratch | others, step
@@ -129,8 +128,8 @@ CASES = {
     "softmax": a_softmax,
     "a step of Gaussians": gaussian_step,
     "posteriors of a mixture": mixture_posteriors,
-    "a step of topics, ncll": topics_step(incremental.NCLL),
-    "a step of topics, hinge": topics_step(incremental.HINGE),
+    "a step of topics, ncll": topics_step("suffice.kernels.losses.ncll"),
+    "a step of topics, hinge": topics_step("suffice.kernels.losses.hinge"),
 }
 
 

@@ -18,7 +18,7 @@ from suffice.kernels.words import complement as kernels
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.stochastic import Stochastic
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def problem(loss, n_classes, strength, *, n=200, n_words=60, weighted=False, sof
     weights = np.random.default_rng(1).integers(0, 3, size=n).astype(float) if weighted else np.ones(n)
     model = Complement.for_data(X, n_classes)
     prior = priors.uniform(model, model.statistics(X, y, weights), priors.Setting(strength, 0.1), model.squared_row)
-    return Problem(model, X, y, weights, Loss(loss, softness=softness), prior)
+    return Problem(model, X, y, weights, loss_named(loss, softness=softness), prior)
 
 
 def test_statistics_are_the_words_of_the_other_classes():

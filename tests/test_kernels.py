@@ -25,7 +25,7 @@ from suffice.learners.incremental import Incremental
 
 def kernels_of(case):
     rows, layout = case.model.rows_of(case.X)
-    return import_module(f"suffice.kernels.{case.model.family}"), rows, ROWS[layout]
+    return import_module(f"suffice.kernels.families.{case.model.family}"), rows, ROWS[layout]
 
 
 def signed_steps(n: int, seed: int = 0):
@@ -162,8 +162,8 @@ def test_sparse_rows_give_the_same_epoch():
 
 SCRIPT = """
 import numpy as np
-from suffice.models.poisson import Poisson
-from suffice.models.base import loops
+from suffice.families.poisson import Poisson
+from suffice.families.base import loops
 X = np.arange(12.0).reshape(4, 3)
 model = Poisson(2, 3)
 moments = model.statistics(X, np.array([0, 1, 0, 1]), np.ones(4))
@@ -196,7 +196,7 @@ def test_an_edited_kernel_is_not_served_stale(tmp_path):
     second, hits = run_copy(tmp_path)
     assert second == first
     assert hits > 0, "the second process should read the compiled loop from the cache"
-    kernel = tmp_path / "suffice" / "kernels" / "poisson.py"
+    kernel = tmp_path / "suffice" / "kernels" / "families" / "poisson.py"
     line = "scores[k] = constant[k] + sum_"
     assert kernel.read_text().count(line) == 1
     kernel.write_text(kernel.read_text().replace(line, line + " + 1.0"))
@@ -209,5 +209,6 @@ def test_every_loop_hits_the_cache_of_its_second_process():
     """The digest of the sources is part of every compiled name."""
     from suffice.kernels.compile import SOURCE_DIGEST
 
-    for name in ("epoch", "score_rows"):
-        assert SOURCE_DIGEST in loops("poisson", "dense")[name].py_func.__qualname__
+    found = loops("poisson", "dense")
+    for loop in (found["epoch"].of("suffice.kernels.losses.ncll"), found["score_rows"]):
+        assert SOURCE_DIGEST in loop.py_func.__qualname__

@@ -27,7 +27,7 @@ from suffice.learners.paper import Paper
 from suffice.learners.step_sizes import Constant, InverseTime, Power
 from suffice.learners.stochastic import Stochastic
 from suffice.learners.watch import Watch
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 LEARNERS = {"incremental": Incremental(), "stochastic": Stochastic(), "batch": Batch()}
 
@@ -148,7 +148,7 @@ def digits_problem(name: str, loss: str = "ncll") -> tuple[Problem, object]:
         prior = priors.blended(model, statistics, priors.Setting(0.03 * len(y), 0.03))
     else:
         prior = priors.uniform(model, statistics, priors.Setting(0.1), float(X.multiply(X).sum()) / len(y))
-    return Problem(model, X, y.astype(np.int64), weights, Loss(loss), prior), priors.interior(model, statistics)
+    return Problem(model, X, y.astype(np.int64), weights, loss_named(loss), prior), priors.interior(model, statistics)
 
 
 @pytest.mark.slow

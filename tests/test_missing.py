@@ -15,7 +15,7 @@ from suffice.families.gaussian_full import GaussianFull
 from suffice.families.gaussian_tied import GaussianTied
 from suffice.families.mixed import Mixed
 from suffice.families.poisson import Poisson
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 GRID = np.linspace(-14.0, 14.0, 561)  # the trapezoid rule is exact to rounding for a Gaussian that dies out inside
 COUNTS = np.arange(60.0)
@@ -100,7 +100,7 @@ def test_gradient_equals_marginalisation(name, loss):
     """d loss / d theta = pull mu - sum_k w_k E[s | observed, k], with the expectation by enumeration or quadrature."""
     model, domains, moments, rows = example(name)
     y = np.array([0, 1, 2, 0, -1])  # the last row has no label
-    loss = Loss(loss)
+    loss = loss_named(loss)
     weights = np.full(len(y), 1.5)
     prior = 0.1 * moments
     shares = weights[:, None] * loss.weights(model.scores(moments, rows), y)

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import load, save
 from suffice.learners.starts import start_shares
-from suffice.losses import LOSSES, Loss
+from suffice.losses import LOSSES, loss_named
 from suffice.mixture import (
     BernoulliMixture,
     CategoricalMixture,
@@ -142,7 +142,7 @@ def test_one_compiled_call_for_a_shard_equals_its_readable_twin(name, missing, l
 
     def found():
         if loss is not None:
-            value, statistics = rows.loss(coefficients, Loss(loss))
+            value, statistics = rows.loss(coefficients, loss_named(loss))
             return value, 0, statistics.flat()
         expected = rows.expected(coefficients)
         return expected.log_likelihood, expected.worst_row, expected.statistics.flat()

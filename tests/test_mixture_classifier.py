@@ -24,7 +24,7 @@ from suffice.families.coordinates import coordinates_of
 from suffice.families.forms import form_of
 from suffice.learners.expectation import Rows
 from suffice.learners.quasi_newton import GroupProblem
-from suffice.losses import Loss
+from suffice.losses import loss_named
 from suffice.mixture import GaussianMixture, MixtureClassifier
 from suffice.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, PoissonNB
 
@@ -74,7 +74,7 @@ def test_gradients_equal_finite_differences_of_enumerated_losses(name, missing, 
     y = np.where(np.arange(n) % 7 == 6, -1, np.arange(n) % 2)
     coordinates = coordinates_of(model, moments)
     prior = 5.0 * moments
-    problem = GroupProblem(Rows(form_of(model, rows), weights, y, width), Loss(loss), prior, coordinates)
+    problem = GroupProblem(Rows(form_of(model, rows), weights, y, width), loss_named(loss), prior, coordinates)
     base = np.reshape(mixture._base(rows) * np.ones(n), (-1, 1))
 
     def enumerated(vector: np.ndarray) -> float:
@@ -82,7 +82,7 @@ def test_gradients_equal_finite_differences_of_enumerated_losses(name, missing, 
         mixture._finish(model)
         joint = naive_log_joint(name, mixture, X) - base
         classes = np.logaddexp(joint[:, ::2], joint[:, 1::2])
-        value = float(weights @ Loss(loss).values(classes, y))
+        value = float(weights @ loss_named(loss).values(classes, y))
         return (value - model.log_likelihood(prior, mixture.moments_)) / weights.sum()
 
     generator = np.random.default_rng(0)
@@ -103,7 +103,7 @@ def test_weights_of_groups_equal_enumeration(loss):
     moments = GaussianMixture(6, covariance_type="diag", random_state=0, max_iter=1).fit(X)
     y = np.where(np.arange(50) % 9 == 8, -1, np.arange(50) % 3)
     form, weights = form_of(moments._stored_model, X), generator.uniform(0.5, 2, 50)
-    total, statistics = Rows(form, weights, y, 2).loss(form.coefficients(moments.moments_), Loss(loss))
+    total, statistics = Rows(form, weights, y, 2).loss(form.coefficients(moments.moments_), loss_named(loss))
     joint = moments.predict_joint_log_proba(X)
     mass, value = np.zeros(6), 0.0
     for i in range(50):

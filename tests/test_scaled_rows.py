@@ -16,7 +16,7 @@ from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.paper import Paper
 from suffice.learners.stochastic import Stochastic
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 
 def two_ways(n_classes: int = 3, roots: int = 0) -> tuple[ScaledRows, sparse.csr_matrix, np.ndarray]:
@@ -85,7 +85,7 @@ def test_a_learner_takes_the_same_steps(monkeypatch, family, learner, loss, n_cl
     scaled, plain, y = two_ways(n_classes, roots)
     model, weights = family.for_data(plain, n_classes), np.ones(len(y))
     prior = priors.uniform(model, model.statistics(plain, y, weights), priors.Setting(0.3), model.squared_row)
-    task = Problem(model, plain, y, weights, Loss(loss), prior)
+    task = Problem(model, plain, y, weights, loss_named(loss), prior)
     fits = [
         run(learner, replace(task, X=X), prior, np.random.default_rng(0), max_epochs=2, tol=0.0)
         for X in (plain, scaled)

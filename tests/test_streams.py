@@ -18,7 +18,7 @@ from suffice import (
     datasets,
 )
 from suffice.learners.stochastic import signed_weights
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 ESTIMATORS = [
     GaussianNB,
@@ -94,8 +94,8 @@ def test_the_compiled_weights_and_their_twin(loss):
     generator = np.random.default_rng(0)
     scores, y = 3 * generator.normal(size=(200, 4)), generator.integers(-1, 4, 200)
     weights = generator.random(200)
-    expected = weights[:, None] * Loss(loss).weights(scores, y)
-    np.testing.assert_allclose(signed_weights(Loss(loss), scores, y, weights), expected, atol=1e-12)
+    expected = weights[:, None] * loss_named(loss).weights(scores, y)
+    np.testing.assert_allclose(signed_weights(loss_named(loss), scores, y, weights), expected, atol=1e-12)
 
 
 def test_mini_batches_grow():

@@ -22,7 +22,7 @@ from suffice.kernels.words.stochastic import stochastic_pass
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.watch import Watch
-from suffice.losses import Loss
+from suffice.losses import loss_named
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def problem(
     weights = generator.integers(0, 3, size=n).astype(float) if weighted else np.ones(n)
     model = Multinomial.for_data(X, n_classes)
     prior = priors.uniform(model, model.statistics(X, y, weights), priors.Setting(strength), model.squared_row)
-    return Problem(model, X, y, weights, Loss(loss, softness=softness), prior)
+    return Problem(model, X, y, weights, loss_named(loss, softness=softness), prior)
 
 
 def test_fast_log_is_the_logarithm():
@@ -99,10 +99,10 @@ def test_softness_is_a_word_of_ones_own(n_classes, weighted):
         fit = run(Incremental(1e-7), problem, prior, np.random.default_rng(0), max_epochs=400, tol=1e-7)
         return np.log(fit.moments.count[:W] / task.prior.count)
 
-    soft = fitted(task.X, task.y, task.weights, Loss("hinge", softness=softness), 0)
+    soft = fitted(task.X, task.y, task.weights, loss_named("hinge", softness=softness), 0)
     X = sparse.hstack([task.X[rows], own], format="csr")
-    hard = fitted(X, task.y[rows], np.ones(len(rows)), Loss("hinge"), len(rows))
-    plain = fitted(task.X, task.y, task.weights, Loss("hinge"), 0)
+    hard = fitted(X, task.y[rows], np.ones(len(rows)), loss_named("hinge"), len(rows))
+    plain = fitted(task.X, task.y, task.weights, loss_named("hinge"), 0)
     np.testing.assert_allclose(soft, hard, atol=0.005)
     assert np.abs(soft - plain).max() > 0.02
 
@@ -133,11 +133,10 @@ def test_two_classes_by_differences_make_the_same_hinge_steps(softness):
         multipliers, slack = np.zeros((len(task.y), 2)), np.zeros(len(task.y))
         for _ in range(3):
             if binary:
-                words_binary.binary_pass(
-                    rows, task.y, task.weights, order, multipliers, state, 2, 1.0, softness, 1e-4, slack
-                )
+                one_pass = words_binary.binary_pass.of(task.loss.kernels)
             else:
-                words.hinge_pass(rows, task.y, task.weights, order, multipliers, state, 1.0, softness, 1e-4, slack)
+                one_pass = words.dual_pass.of(task.loss.kernels)
+            one_pass(rows, task.y, task.weights, order, multipliers, state, (1.0, softness), 1e-4, slack)
         results.append((multipliers, state[2], state[4]))
     for general, special in zip(*results, strict=True):
         np.testing.assert_allclose(general, special, rtol=1e-8, atol=1e-10)
@@ -167,11 +166,11 @@ def test_few_classes_in_lanes_make_the_same_steps(loss, softness, n_classes, str
     task = problem(loss, n_classes, strength, weighted=True)
     order = np.random.default_rng(1).permutation(len(task.y))
     rows, results = task.model.rows_of(task.X)[0], []
-    given = (1e-4,) if loss == "ncll" else (1.0, softness, 1e-4)
+    given = (1.0, softness), 1e-4
     for kernels in (words, words_few):
         state = task.model.state_of(task.prior)
         multipliers, slack = np.zeros((len(task.y), n_classes)), np.zeros(len(task.y))
-        one_pass = getattr(kernels, f"{loss}_pass")
+        one_pass = kernels.dual_pass.of(task.loss.kernels)
         told = [one_pass(rows, task.y, task.weights, order, multipliers, state, *given, slack) for _ in range(3)]
         results.append((np.array(told), multipliers, slack, *state))
     for general, special in zip(*results, strict=True):
@@ -203,9 +202,11 @@ def test_the_stochastic_pass_makes_the_steps_of_the_exact_one(loss):
     order, rates = np.random.default_rng(2).permutation(len(task.y)), np.full(len(task.y), 0.05)
     rows = task.model.rows_of(task.X)[0]
     state = task.model.state_of(start)
-    assert stochastic_pass(rows, task.y, task.weights, order, rates, state, task.loss.code, 1.0, 0.0) == 0
+    one_pass = stochastic_pass.of(task.loss.kernels)
+    assert one_pass(rows, task.y, task.weights, order, rates, state, task.loss.settings, 0.0) == 0
     mass, count = start.mass.copy(), start.count.copy()
-    words_pass(rows, task.y, order, rates, mass, count, count.sum(axis=0), 0.0, 0.0, task.loss.code, False)
+    exact = words_pass.of(task.loss.kernels)
+    exact(rows, task.y, order, rates, mass, count, count.sum(axis=0), 0.0, 0.0, task.loss.settings)
     np.testing.assert_allclose(state[2], count, rtol=1e-9)
     np.testing.assert_allclose(state[0], mass, rtol=1e-9)
 

@@ -10,10 +10,10 @@ import pytest
 from scipy import sparse
 
 from suffice.families.multinomial import Moments
-from suffice.kernels.structures import topics_incremental as kernel
+from suffice.kernels.structures import topics_steps as kernel
 from suffice.learners.driver import Problem, run
 from suffice.learners.topics.passes import EM, IncrementalTopics, longest_first, parts_of
-from suffice.losses import Loss
+from suffice.losses import loss_named
 from suffice.structures import topics_enumeration as exact
 from suffice.structures.topics import Topics
 
@@ -72,7 +72,7 @@ def test_the_gradient_of_the_objective(loss, inference):
     """d F / d theta = - sum_ik r_ik s(x_i, k) - prior + (what the prior itself expects), against differences of F."""
     model, X, y, weights, moments = tiny(inference)
     prior = Moments(np.full(K, 2.0), np.full((W, Z, K), 0.3))
-    problem = Problem(model, X, y, weights, Loss(loss), prior)
+    problem = Problem(model, X, y, weights, loss_named(loss), prior)
     signed = weights[:, None] * problem.loss.weights(model.scores(moments, X), y)
     statistics = model.expected_statistics(X, signed, moments)
     beta = moments.count / moments.weight
@@ -113,7 +113,7 @@ def test_em_never_lowers_the_likelihood(inference):
     model, X, y, weights, moments = tiny(inference, n=60)
     y = y.copy()
     y[40:] = -1  # without a label
-    problem = Problem(model, X, y, weights, Loss("nll"), Moments(np.full(K, 1.0), np.full((W, Z, K), 0.1)))
+    problem = Problem(model, X, y, weights, loss_named("nll"), Moments(np.full(K, 1.0), np.full((W, Z, K), 0.1)))
     learner = EM(n_steps=200, tolerance=1e-12)
     state = learner.init(problem, moments, None)
     values = [problem.measure(moments).objective]
@@ -130,8 +130,8 @@ def test_incremental_training_reaches_a_stationary_point(loss, inference):
     """At rest the model is its prior plus the weighted statistics: minus the gradient of F vanishes in every cell."""
     model, X, y, weights, moments = tiny(inference, n=40)
     prior = Moments(np.full(K, 10.0), np.full((W, Z, K), 30.0))
-    problem = Problem(model, X, y, weights, Loss(loss), prior)
-    start = run(EM(), replace(problem, loss=Loss("nll")), moments, None, max_epochs=10).moments
+    problem = Problem(model, X, y, weights, loss_named(loss), prior)
+    start = run(EM(), replace(problem, loss=loss_named("nll")), moments, None, max_epochs=10).moments
     learner = IncrementalTopics(1e-7 if loss == "ncll" else 1e-3)
     state = learner.init(problem, start, np.random.default_rng(0))
     before = problem.measure(state.moments).objective
@@ -165,7 +165,7 @@ def test_threads_do_not_change_a_bit(loss):
     prior = Moments(np.full(K, 10.0), np.full((W, Z, K), 3.0))
     fits = []
     for n_jobs in (1, 2, 3):
-        problem = Problem(replace(model, n_jobs=n_jobs), X, y, weights, Loss(loss), prior)
+        problem = Problem(replace(model, n_jobs=n_jobs), X, y, weights, loss_named(loss), prior)
         learner = IncrementalTopics(1e-4, n_jobs=n_jobs, blocks=16)
         fits.append(run(learner, problem, moments, np.random.default_rng(0), max_epochs=4).moments)
     for other in fits[1:]:
@@ -178,7 +178,7 @@ def test_a_block_of_all_documents_changes_the_model_by_what_is_stored():
     prior = Moments(np.full(K, 2.0), np.full((W, Z, K), 0.3))
     states = []
     for n_jobs in (1, 3):
-        problem = Problem(model, X, y, weights, Loss("ncll"), prior)
+        problem = Problem(model, X, y, weights, loss_named("ncll"), prior)
         learner = IncrementalTopics(1e-4, n_jobs=n_jobs, blocks=1)
         state = learner.init(problem, moments, np.random.default_rng(0))
         for _ in range(3):

@@ -12,11 +12,12 @@ import pytest
 from scipy import sparse
 
 from suffice.families.multinomial import Moments
-from suffice.kernels.structures import topics_gibbs as kernel
+from suffice.kernels.structures import topics_sampling as kernel
+from suffice.kernels.structures.topics_gibbs import online_pass
 from suffice.learners.driver import Problem
 from suffice.learners.topics.allocation import Tokens
 from suffice.learners.topics.gibbs import POINTS, OnlineGibbs
-from suffice.losses import Loss
+from suffice.losses import loss_named
 from suffice.structures import topics_enumeration as exact
 from suffice.structures.topics import Topics
 
@@ -162,8 +163,9 @@ def test_a_pass_without_errors_pulls_towards_the_prior_and_one_with_errors_stays
 
     def one_pass(labels, rate):
         state = model.state_of(Moments(np.zeros(2), count.copy()))
-        found = kernel.online_pass(
-            rows, counts, labels, weights, order, np.full(10, rate), state, own, 1.0, 1.0, 0.5, 0, True, 3, 2, False, 0
+        loss = loss_named("hinge")
+        found = online_pass.of(loss.kernels)(
+            rows, counts, labels, weights, order, np.full(10, rate), state, own, 1.0, 1.0, 0.5, 0, True, 3, False, loss.settings, 0
         )  # fmt: skip
         return state, *found
 
@@ -196,7 +198,7 @@ def test_the_second_half_of_the_passes_is_averaged():
     X, y = sparse.csr_matrix(rng.poisson(0.8, (64, 12)).astype(float)), np.arange(64) % 2
     model = Topics(2, 12, 2, 0.5, "gibbs", length=10.0, row_norm=10.0)
     prior = Moments(np.full(2, 10.0), np.full((12, 2, 2), 5.0))
-    problem = Problem(model, X, y, np.ones(64), Loss("ncll"), prior)
+    problem = Problem(model, X, y, np.ones(64), loss_named("ncll"), prior)
     seen = []
 
     class Watched(OnlineGibbs):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..learners.step_sizes import step_size_of
-from ..losses import LOSSES
+from ..losses import loss_named
 
 
 def is_number(value: Any) -> bool:
@@ -60,16 +60,14 @@ def check_training(
     estimator: Any, algorithms: tuple[str, ...], words: tuple[str, ...] = ("auto", "laplace", "log")
 ) -> None:
     """Parameters that all classifiers share; `words` are the priors that have a name."""
-    check_one_of("loss", estimator.loss, LOSSES)
+    loss = loss_named(estimator.loss)
     check_one_of("algorithm", estimator.algorithm, algorithms)
     prior, weight = estimator.prior, estimator.unlabelled_weight
     if not (0 <= prior < np.inf if is_number(prior) else isinstance(prior, str) and prior in words):
         named = " or ".join(filter(None, [", ".join(map(repr, words[:-1])), repr(words[-1])]))
         raise ValueError(f"prior={prior!r} is neither a number of pseudo-counts >= 0 nor {named}")
-    if is_number(prior) and prior == 0 and estimator.loss != "nll":
-        raise ValueError(
-            f"prior=0 leaves loss={estimator.loss!r} without regularisation: give a positive prior or 'auto'"
-        )
+    if is_number(prior) and prior == 0 and loss.is_discriminative:
+        raise ValueError(f"prior=0 leaves loss={loss.name!r} without regularisation: give a positive prior or 'auto'")
     check_whole("max_epochs", estimator.max_epochs, auto=words == ("auto",))
     check_tol(estimator.tol)
     if not (0 <= weight < np.inf if is_number(weight) else isinstance(weight, str) and weight == "auto"):

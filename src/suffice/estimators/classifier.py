@@ -19,7 +19,7 @@ from ..families.completion import any_missing
 from ..families.rows import empty_rows, label_masses
 from ..learners.problem import Problem
 from ..learners.state import Fit, Stop
-from ..losses import Loss
+from ..losses import Loss, loss_named
 from ..reading.base import Reader
 from ..reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ..reading.labels import class_weights, encoded, split_labels
@@ -91,7 +91,8 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
 
     def _recipe(self, reader: Any, structure: Any = None) -> Recipe:
         """How the structure is trained."""
-        return Tables(self._options(), self.loss == "hinge", self.loss)
+        loss = self._loss()
+        return Tables(self._options(), not loss.calibrates_itself, loss.is_discriminative)
 
     def _expose(self, structure: Any, moments: Any) -> None:
         """Set the attributes that show the model."""
@@ -131,7 +132,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        loss, reader, before = Loss(self.loss, softness=self._softness), self._reader(), dict(vars(self))
+        loss, reader, before = self._loss(), self._reader(), dict(vars(self))
         y, unlabelled = (y, None) if y is None else split_labels(y)
         X, y = validated(self, reader, X, y, reset=True)
         self.classes_, codes = encoded(y, unlabelled)
@@ -167,6 +168,9 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
         reader.settle(rows, codes, weights, len(self.classes_), is_plain=plain)
         rows = reader.scaled(rows)
         return Problem(self._structure(reader, rows, len(self.classes_), weights), rows, codes, weights, loss)
+
+    def _loss(self) -> Loss:
+        return loss_named(self.loss, softness=self._softness)
 
     def _options(self) -> Options:
         return Options(
@@ -204,7 +208,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        loss = Loss(self.loss, softness=self._softness)
+        loss = self._loss()
         first = not hasattr(self, "_stored_model")
         reader = self._reader() if first else self._reader_
         rows, codes, weights = self._stream_rows(reader, X, y, classes, sample_weight, first, loss)

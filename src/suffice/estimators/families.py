@@ -13,6 +13,7 @@ from ..families.gaussian_spherical import GaussianSpherical
 from ..families.gaussian_tied import GaussianTied
 from ..families.multinomial import Multinomial
 from ..families.poisson import Poisson
+from ..losses import loss_named
 from ..reading.base import Reader
 from ..reading.mixed import Mixed
 from ..reading.tables import Codes, Counts, Flags, Numbers
@@ -35,7 +36,9 @@ class Kind(NamedTuple):
 
 
 def _words(estimator) -> Words:
-    return Words(type(estimator).__name__, norm=None if estimator.loss == "nll" else 10.0, is_copied=True)
+    return Words(
+        type(estimator).__name__, norm=10.0 if loss_named(estimator.loss).is_discriminative else None, is_copied=True
+    )
 
 
 def _multinomial(estimator, reader, rows, n_outcomes, weights):

@@ -3,14 +3,15 @@
 PARAMETERS = """
     Parameters
     ----------
-    loss : {"ncll", "hinge", "nll"}, default="ncll"
+    loss : {"ncll", "hinge", "nll"} or Loss, default="ncll"
         What training minimises: the conditional likelihood of the labels (as logistic regression does), the hinge loss (as a
-        support vector machine does), or the joint likelihood (plain naive Bayes).
+        support vector machine does), or the joint likelihood (plain naive Bayes); or another one (`suffice.losses.register`).
     prior : float, "laplace", "log" or "auto", default="auto"
         Pseudo-counts: the regulariser. "auto" chooses on held-out parts of the training rows and keeps maximum likelihood where
         training for classification shows no gain; under "nll" it is the least that makes every estimate finite.
     algorithm : {"auto", "incremental", "stochastic", "batch", "paper"}, default="auto"
-        "auto" is incremental where one number a row and class fits in memory, else stochastic. "paper" follows Masegosa (2014).
+        "auto" is incremental where the loss has a dual and one number a row and class fits in memory, else stochastic. "paper" follows
+        Masegosa (2014).
     step_size : float, schedule or None, default=None
         Only for stochastic learners. A number multiplies the first rate; a schedule comes from `suffice.learners.step_sizes`.
     max_epochs : int, default=100

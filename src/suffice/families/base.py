@@ -193,9 +193,11 @@ class Model(ABC):
         the general one, which knows neither.
         """
         rows, layout = self.rows_of(X)
-        epoch = loops(self.family, layout)["epoch"]
+        if not loss.is_discriminative:  # weights of labelled rows are one-hot and stay
+            order = order[y[order] < 0]
+        epoch = loops(self.family, layout)["epoch"].of(loss.kernels)
         return *epoch(
-            rows, y, weights, order, multipliers, state, loss.code, loss.margin, loss.softness, tolerance
+            rows, y, weights, order, multipliers, state, loss.settings, float(loss.softness), tolerance
         ), np.inf
 
     def steps_by_row(self, X, y, loss) -> bool:

@@ -168,7 +168,7 @@ class Categorical(Model):
 class Bernoulli(Categorical):
     """Columns of 0 and 1; sparse rows are never made dense.
 
-    Where no cell is missing and every row has a label, passes over sparse rows cost their ones (`kernels.words_bernoulli`).
+    Where no cell is missing and every row has a label, passes over sparse rows cost their ones (`kernels.words.bernoulli`).
     """
 
     row_rate = 0.1  # a step moves every column, through its off-count
@@ -240,26 +240,27 @@ class Bernoulli(Categorical):
         return not any_missing(X) and not (y < 0).any()
 
     def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
-        from ..kernels.words import bernoulli as words
+        from ..kernels.words.bernoulli import dual_pass
+        from ..kernels.words.bernoulli_work import finish, same_in_all, work_of
 
-        if not self.steps_by_row(X, y, loss) or not words.same_in_all(state[3]):
+        if not self.steps_by_row(X, y, loss) or not same_in_all(state[3]):
             return super().incremental_pass(X, y, weights, order, multipliers, state, loss, tolerance, slack)
-        rows, work, unit = word_rows(X), words.work_of(state), 1.0
+        rows, work, unit = word_rows(X), work_of(state), 1.0
         if (
-            loss.name == "hinge"
+            loss.has_corner
         ):  # multipliers are of the size of 1 / sum_w 1 / a, on average M / W, and often ten times larger
             unit = min(1.0, 20.0 * float(work.weight.mean()) / self.n_features)
-            limits = loss.margin, loss.softness, unit * tolerance
-            n_moved, n_shortened, change = words.hinge_pass(rows, y, weights, order, multipliers, work, *limits, slack)
-        else:
-            n_moved, n_shortened, change = words.ncll_pass(rows, y, weights, order, multipliers, work, tolerance, slack)
-        words.finish(work, state[3], state[5])
+        n_moved, n_shortened, change = dual_pass.of(loss.kernels)(
+            rows, y, weights, order, multipliers, work, loss.settings, unit * tolerance, slack
+        )
+        finish(work, state[3], state[5])
         return n_moved, n_shortened, change / unit
 
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
-        from ..kernels.words import bernoulli as words
+        from ..kernels.words.bernoulli import stochastic_pass
+        from ..kernels.words.bernoulli_work import finish, work_of
 
-        rows, work = word_rows(X), words.work_of(state)
-        n_kept = words.stochastic_pass(rows, y, weights, order, rates, work, loss.code, loss.margin, 1e-6)
-        words.finish(work, state[3], state[5])
+        rows, work = word_rows(X), work_of(state)
+        n_kept = stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, work, loss.settings, 1e-6)
+        finish(work, state[3], state[5])
         return n_kept

@@ -72,15 +72,13 @@ class Complement(Multinomial):
     def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
         if len(y) < FEW_ROWS or not self.steps_by_row(X, y, loss):
             return Model.incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack)
-        from ..kernels.words.complement import hinge_pass, ncll_pass
+        from ..kernels.words.complement import dual_pass
 
         rows, _ = self.rows_of(X)
-        if loss.name == "hinge":
-            return hinge_pass(rows, y, weights, order, multipliers, state, loss.margin, loss.softness, tolerance, slack)
-        return ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack)
+        return dual_pass.of(loss.kernels)(rows, y, weights, order, multipliers, state, loss.settings, tolerance, slack)
 
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
         from ..kernels.words.complement import stochastic_pass
 
         rows, _ = self.rows_of(X)
-        return stochastic_pass(rows, y, weights, order, rates, state, loss.code, loss.margin, 1e-9)
+        return stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, state, loss.settings, 1e-9)

@@ -177,22 +177,15 @@ class Multinomial(Model):
         """
         if not loss.is_discriminative or (y < 0).any() or len(y) < FEW_ROWS:
             return super().incremental_pass(X, y, weights, order, multipliers, state, loss, tolerance, slack)
+        from ..kernels.compile import has_kernel
+        from ..kernels.words import binary, few, passes
+
         rows, _ = self.rows_of(X)
-        if self.n_outcomes == 2:
-            from ..kernels.words.binary import binary_pass
-
-            return binary_pass(
-                rows, y, weights, order, multipliers, state, loss.code, loss.margin, loss.softness, tolerance, slack
-            )
-        from ..kernels.words import few as words_few
-        from ..kernels.words import passes as words
-
-        kernels = words_few if self.n_outcomes <= words_few.MOST else words
-        if loss.name == "hinge":
-            return kernels.hinge_pass(
-                rows, y, weights, order, multipliers, state, loss.margin, loss.softness, tolerance, slack
-            )
-        return kernels.ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack)
+        if self.n_outcomes == 2 and has_kernel(loss.kernels, "binary_step"):
+            one_pass = binary.binary_pass
+        else:
+            one_pass = few.dual_pass if self.n_outcomes <= few.MOST else passes.dual_pass
+        return one_pass.of(loss.kernels)(rows, y, weights, order, multipliers, state, loss.settings, tolerance, slack)
 
     def steps_by_row(self, X, y, loss) -> bool:
         return loss.is_discriminative and self.n_outcomes > 1 and not (y < 0).any()
@@ -200,11 +193,12 @@ class Multinomial(Model):
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
         from ..kernels.words.stochastic import stochastic_pass
 
-        return stochastic_pass(self.rows_of(X)[0], y, weights, order, rates, state, loss.code, loss.margin, 1e-9)
+        rows, _ = self.rows_of(X)
+        return stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, state, loss.settings, 1e-9)
 
     def row_tolerance(self, loss, prior, tolerance):
-        """Multipliers of the hinge are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
-        if loss.name != "hinge":
+        """Multipliers of a loss with a corner are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
+        if not loss.has_corner:
             return tolerance
         return 2.0 * tolerance * min(1.0, float(prior.count.mean()) / self.squared_row)
 

@@ -3,14 +3,20 @@
 numba's cache looks at the file of the function it compiles and not at the files of the functions that one calls, so after an
 edit elsewhere it would return yesterday's numbers. And it never hits for a function that takes compiled functions as arguments.
 Both are cured by the name: every compiled function carries a digest of all of this package's source, and a loop is bound to a
-family by giving a copy of it other globals under another name.
+family and a loss by giving a copy of it other globals under another name. Kernels of a loss outside of this package add a digest
+of their own file to that name.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import types
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from threading import RLock
+from typing import Any
 
 import numba
 
@@ -47,3 +53,75 @@ def bound(loop, name: str, **kernels):
     copy.__qualname__ = copy.__name__
     copy.__module__ = loop.__module__
     return compiled(copy)
+
+
+# -- losses ------------------------------------------------------------------------------------------------------------
+
+LOSS_KERNELS = (
+    "weigh", "value", "weigh_largest", "select", "direct", "search", "rise", "gap", "binary_step", "NEEDS_SLOPES",
+)  # fmt: skip
+LOCK = RLock()  # folds are fitted on threads, and one of them is the first to ask
+
+
+@cache
+def loss_kernels(path: str) -> tuple[str, dict[str, Any]]:
+    """(name for compiled copies, {name: kernel}) of the module `path`, whose contract is in `suffice.kernels.losses`.
+
+    Plain functions are compiled; what a loss may leave out comes from `suffice.kernels.losses.defaults`.
+    """
+    module, defaults = import_module(path), import_module("suffice.kernels.losses.defaults")
+    name = path.rpartition(".")[2]
+    if path.partition(".")[0] != __name__.partition(".")[0]:
+        name = f"{name}_{digest_of(module)}"
+    found = {key: getattr(module, key) for key in LOSS_KERNELS if hasattr(module, key)}
+    if "weigh" not in found:
+        raise ValueError(f"{path} has no function `weigh(scores, label, settings, weights)`: a loss needs one")
+    for key, kernel in found.items():
+        if isinstance(kernel, types.FunctionType):
+            found[key] = bound(kernel, name)
+    for key in defaults.OPTIONAL:
+        if key not in found:
+            given = getattr(defaults, key)
+            found[key] = bound(given, name, weigh=found["weigh"]) if callable(given) else given
+    return name, found
+
+
+def digest_of(module) -> str:
+    """A digest of the module's file, or of the source of its kernels where it has none (a notebook)."""
+    file = getattr(module, "__file__", None)
+    if file is not None:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
+    kernels = [getattr(module, key) for key in LOSS_KERNELS if callable(getattr(module, key, None))]
+    source = "".join(inspect.getsource(getattr(kernel, "py_func", kernel)) for kernel in kernels)
+    return hashlib.sha256(source.encode()).hexdigest()[:12]
+
+
+def has_kernel(path: str, name: str) -> bool:
+    """Whether a loss whose kernels are the module `path` brings (or is given) the kernel `name`."""
+    return name in loss_kernels(path)[1]
+
+
+class ForLoss:
+    """A loop that calls kernels of a loss by their names, compiled once for every loss that asks for it.
+
+    `kernels` are its other open names; those that are loops for a loss themselves are bound to the same one.
+    """
+
+    def __init__(self, loop, name: str = "", **kernels):
+        self.loop, self.name, self.kernels = loop, name, kernels
+        self.copies: dict[str, Any] = {}
+
+    def of(self, path: str):
+        """The compiled copy for the loss whose kernels are the module `path`."""
+        with LOCK:
+            if path not in self.copies:
+                self.copies[path] = self._bound(path)
+        return self.copies[path]
+
+    def _bound(self, path: str):
+        name, found = loss_kernels(path)
+        missing = [key for key in self.loop.__code__.co_names if key in LOSS_KERNELS and key not in found]
+        if missing:
+            raise ValueError(f"{self.loop.__name__} needs the kernels {missing} of a loss, which {path} does not have")
+        own = {key: part.of(path) if isinstance(part, ForLoss) else part for key, part in self.kernels.items()}
+        return bound(self.loop, f"{self.name}_{name}" if self.name else name, **own, **found)

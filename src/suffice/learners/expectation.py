@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engines.threads import Engine, shards
+from ..kernels.compile import ForLoss
 from ..kernels.structures.mixture import group_scores, posteriors, weigh_groups
 from ..kernels.structures.mixture_sums import bind
 from ..losses import Loss
@@ -38,7 +39,7 @@ class Sums:
 
 class Kernel(NamedTuple):
     posterior_sums: Callable
-    loss_sums: Callable
+    loss_sums: ForLoss
     rows: tuple  # arguments before the shard
     others: tuple  # and after it
 
@@ -115,16 +116,17 @@ class Rows:
         (constant, theta), form, J = coefficients, self.form, self.form.model.n_outcomes
         out, mass, total = form.zeros(), np.zeros(J), 0.0
         if kernel is not None:
-            more = (loss.code, loss.margin, out, mass)
-            return Sums(kernel.loss_sums(*kernel.rows, shard.start, shard.stop, *kernel.others, *more), mass, out)
-        buffers = form.buffers()
+            loop = kernel.loss_sums.of(loss.kernels)
+            more = (loss.settings, out, mass)
+            return Sums(loop(*kernel.rows, shard.start, shard.stop, *kernel.others, *more), mass, out)
+        buffers, weigh = form.buffers(), weigh_groups.of(loss.kernels)
         for first in range(shard.start, shard.stop, form.chunk):
             last = min(first + form.chunk, shard.stop)
             phi = form.read(first, last - first, buffers)
             scores = form.scores(phi, theta)
             groups, scratch = np.empty((len(scores), J // self.width)), np.empty(scores.size)
             y, weights = self.labels[first:last], self.weights[first:last]
-            total += weigh_groups(scores, constant, y, weights, self.width, loss.code, loss.margin, groups, scratch)
+            total += weigh(scores, constant, y, weights, self.width, loss.settings, groups, scratch)
             mass += scores.sum(axis=0)
             form.add(phi, scores, theta, out)
         return Sums(total, mass, out)

@@ -9,10 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from scipy.special import logsumexp
-
-from ..losses import Loss
 from .online import Stream, begun, stream
 from .problem import Problem
 from .step_sizes import step_size_of
@@ -20,25 +16,6 @@ from .stochastic import stream_step
 
 BATCH = 500
 EM_PASSES = 30
-
-
-@dataclass(frozen=True)
-class GroupLoss(Loss):
-    """A loss over groups of `width` outcomes each."""
-
-    width: int = 1
-    scaled: bool = True  # so that learners ask for `weights` rather than for compiled ones of single outcomes
-
-    def grouped(self, scores: np.ndarray) -> np.ndarray:
-        return logsumexp(scores.reshape(len(scores), -1, self.width), axis=2)
-
-    def values(self, scores, y):
-        return Loss(self.name, self.margin).values(self.grouped(scores), y)
-
-    def weights(self, scores, y):
-        groups = self.grouped(scores)
-        within = np.exp(scores - np.repeat(groups, self.width, axis=1))
-        return np.repeat(Loss(self.name, self.margin).weights(groups, y), self.width, axis=1) * within
 
 
 @dataclass
@@ -83,7 +60,7 @@ class GroupStream:
         whole = replace(problem, weights=problem.weights * (self.em.seen / max(here, 1e-300)))
         prior = (here / self.em.seen) * recipe.stream_prior(whole, em)
         moments = self.stepped if self.stepped is not None else (1.0 / float(em.mass.sum())) * em
-        loss = GroupLoss(problem.loss.name, width=recipe.width)
+        loss = replace(problem.loss, width=recipe.width)
         moments, natural, n_steps, n_shortened = stream_step(
             replace(problem, loss=loss, prior=prior), moments, self.natural, self.n_steps,
             step_size_of(recipe.options.step_size), max(self.em.seen - here, 0.0),

@@ -61,23 +61,17 @@ class Paper:
         raw = state.memory
         fixed, gamma = 0, raw.gamma
         before = None if raw.arrays is None else tuple(array.copy() for array in raw.arrays)
+        loss = problem.loss.as_printed() if self.scaled else problem.loss
         if problem.model.family == "gaussian_diagonal":
-            fixed = gaussian_pass(
-                dense(problem.X), problem.y, order, rates, *raw.arrays, problem.loss.code, self.scaled
-            )
+            pull = 0.0 if loss.is_discriminative else 1.0
+            one_pass = gaussian_pass.of(loss.kernels)
+            fixed = one_pass(dense(problem.X), problem.y, order, rates, *raw.arrays, pull, loss.settings)
             mass, first, second = (array.copy() for array in raw.arrays)
             moments = type(state.moments)(mass, problem.model.spread(mass), first, second)
         elif problem.model.family == "multinomial":
-            gamma, fixed = words_pass(
-                problem.model.rows_of(problem.X)[0],
-                problem.y,
-                order,
-                rates,
-                *raw.arrays,
-                gamma,
-                raw.alpha,
-                problem.loss.code,
-                self.scaled,
+            rows, _ = problem.model.rows_of(problem.X)
+            gamma, fixed = words_pass.of(loss.kernels)(
+                rows, problem.y, order, rates, *raw.arrays, gamma, raw.alpha, loss.settings
             )
             moments = type(state.moments)(raw.arrays[0] + gamma, raw.arrays[1] + gamma)
         else:

@@ -75,7 +75,7 @@ class Problem:
         rows = np.zeros((0, self.model.n_outcomes)) if multipliers is None else multipliers
         loss = self.loss
         scores = self.scores(moments, state)
-        sums = measure_rows(scores, self.y, self.weights, rows, loss.code, loss.margin, loss.softness)
+        sums = measure_rows.of(loss.kernels)(scores, self.y, self.weights, rows, float(loss.margin), loss.settings)
         total = dict(zip(FIELDS, map(float, sums), strict=True))
         labelled = max(total["labelled"], 1e-300)
         prior = (

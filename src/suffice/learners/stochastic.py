@@ -131,11 +131,11 @@ class Stochastic:
 
 
 def signed_weights(loss: Loss, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The rows' weights times those of the loss, compiled."""
-    if loss.scaled:
+    """(n, K) array: the rows' weights times those of the loss; compiled, but over groups of outcomes."""
+    if loss.width > 1:
         return weights[:, None] * loss.weights(scores, y)
     result = np.empty_like(scores)
-    weigh_rows(scores, y, weights, loss.code, loss.margin, result)
+    weigh_rows.of(loss.kernels)(scores, y, weights, loss.settings, result)
     return result
 
 

@@ -20,9 +20,7 @@ from .problem import Problem
 from .step_sizes import step_size_of
 from .stochastic import stream_size, stream_step, with_step
 
-# how fast the average forgets: under the hinge, where a row counts or not, the parameters wander
-HASTE = {"ncll": 20.0}
-SLOW = 4.0
+HASTE, CORNER_HASTE = 20.0, 4.0  # how fast the average forgets: under a loss with a corner the parameters wander
 
 
 def posterior(scores: np.ndarray, mass: np.ndarray) -> np.ndarray:
@@ -62,7 +60,7 @@ class OutcomeStream:
         if sums is None:  # after a fit; of some algorithms moments add up to one
             sums = self.moments * max(1.0, self.size / float(self.moments.mass.sum()))
         is_light = problem.weights.max() <= sums.mass.sum()  # steps of heavier rows would hardly be a beginning
-        if recipe.options.step_size is None and is_light and not model.is_latent(problem.X):
+        if problem.loss.has_dual and recipe.options.step_size is None and is_light and not model.is_latent(problem.X):
             return seen._visited(problem, recipe, sums)
         return seen._stepped(problem, recipe, sums, self)
 
@@ -117,7 +115,7 @@ class OutcomeStream:
                 sums = moved
             else:  # numbers so far from all before that rounding took over: no step
                 natural, n_shortened = model.natural_of(sums), n_shortened + 1
-            average = with_step(average, natural, n_steps, HASTE.get(problem.loss.name, SLOW))
+            average = with_step(average, natural, n_steps, CORNER_HASTE if problem.loss.has_corner else HASTE)
             n_steps, start = n_steps + 1, start + size
         return self._shown(model, recipe, sums, sums, average, n_steps, n_shortened)
 

@@ -18,6 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from ..losses import Loss, loss_class
+
 PACKAGE = "suffice"  # the only package whose classes are read
 MAX_DEPTH = 60
 PLAIN = (bool, int, float, str)
@@ -122,6 +124,11 @@ class Encoder:
             return {"$": "random", "legacy": False, "state": inner(value.bit_generator.state, ".state")}
         if isinstance(value, np.random.RandomState):
             return {"$": "random", "legacy": True, "state": inner(value.get_state(legacy=False), ".state")}
+        if isinstance(value, Loss):
+            if type(value) is not loss_class(value.name):
+                raise ArchiveError(f"{where} is a loss of a class that is not registered (`suffice.losses.register`)")
+            settings = {field.name: getattr(value, field.name) for field in fields(value)}
+            return {"$": "loss", "name": value.name, "fields": inner_dict(settings)}
         if _is_storable(kind) and kind.__module__.split(".")[0] == PACKAGE:
             name = name_of(kind)
             if isinstance(value, BaseEstimator):
@@ -228,6 +235,17 @@ class Decoder:
         for name, value in values.items():
             object.__setattr__(record, name, value)  # as it was saved: __post_init__ may derive or round
         return record
+
+    def _loss(self, tree: dict, depth: int) -> Loss:
+        found = loss_class(tree["name"])
+        if found is None:
+            raise ArchiveError(
+                f"the loss {tree['name']!r:.60} is unknown here: import the module that registers it first"
+            )
+        try:
+            return found(**{name: self.decode(value, depth) for name, value in tree["fields"].items()})
+        except TypeError as error:
+            raise ArchiveError(f"the loss {tree['name']!r} has other settings than the file's: {error}") from error
 
     def _estimator(self, tree: dict, depth: int) -> BaseEstimator:
         cls = class_named(tree["class"])

@@ -294,8 +294,8 @@ class Topics(Model):
         return Moments(state[0].copy(), state[2].copy())
 
     def row_tolerance(self, loss, prior, tolerance):
-        """Multipliers of the hinge are of the size of the prior's pseudo-counts in units of a squared document (at most one)."""
-        if loss.name != "hinge":
+        """Multipliers of a loss with a corner are of the size of the prior's pseudo-counts, in units of a squared document, or 1."""
+        if not loss.has_corner:
             return tolerance
         return 2.0 * tolerance * min(1.0, float(prior.count.mean()) * self.n_topics / max(self.length, 1e-300))
 

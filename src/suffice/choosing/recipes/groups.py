@@ -26,7 +26,7 @@ from ...learners.quasi_newton import GroupProblem, QuasiNewton
 from ...learners.starts import start_shares
 from ...learners.state import Fit, Stop
 from ...learners.watch import SILENT, Watch
-from ...losses import LOSSES, Loss
+from ...losses import LOSSES, loss_named
 from ...structures.groups import Groups as Answers
 from .. import priors
 from ..folds import deal
@@ -145,7 +145,7 @@ class Groups(Recipe):
         scores, y = self.scores(problem.model, fit.moments, labelled.X), labelled.y
         shares = labelled.weights / labelled.weights.sum()
         for name in LOSSES:
-            fit.history[name] = [float(shares @ Loss(name).values(scores, y))]
+            fit.history[name] = [float(shares @ loss_named(name).values(scores, y))]
         fit.history["accuracy"] = [float(shares @ (scores.argmax(axis=1) == y))]
         return fit
 

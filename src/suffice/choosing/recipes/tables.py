@@ -24,7 +24,7 @@ from ...learners.step_sizes import step_size_of
 from ...learners.stochastic import Stochastic
 from ...learners.stream import OutcomeStream
 from ...learners.watch import Watch
-from ...losses import Loss
+from ...losses import loss_named
 from .. import priors
 from ..calibration import best_background, best_temperature, clipped_losses, shares
 from ..folds import deal
@@ -52,14 +52,19 @@ def strengths(n_rows: float, n_outcomes: int) -> list[float]:
 @dataclass(frozen=True)
 class Tables(Recipe):
     calibrates: bool = False
-    loss_name: str = "ncll"  # that the user asked for
+    is_discriminative: bool = True  # the loss that the user asked for
 
     smallest_weight = "a tenth of the labelled rows' weight"
 
     # -- learners -----------------------------------------------------------------------------------------------------
 
     def refuse(self, problem: Problem) -> None:
-        latent = problem.model.is_latent(problem.X)
+        latent, loss = problem.model.is_latent(problem.X), problem.loss
+        if self.options.algorithm == "incremental" and not loss.has_dual:
+            raise ValueError(
+                f"algorithm='incremental' needs the dual of the loss, and loss={loss.name!r} has none: "
+                "use 'auto', 'stochastic' or 'batch'"
+            )
         if self.options.algorithm == "incremental" and latent:
             raise ValueError(
                 "algorithm='incremental' cannot complete the missing cells (NaN) of correlated columns: "
@@ -76,7 +81,7 @@ class Tables(Recipe):
             name = "stochastic" if problem.loss.is_discriminative else "batch"
         if name == "auto":
             small = len(problem.y) * problem.model.n_outcomes <= MAX_MULTIPLIERS
-            name = "incremental" if small else "stochastic"
+            name = "incremental" if small and problem.loss.has_dual else "stochastic"
         if name == "incremental":
             return Incremental(min(1e-3, self.options.tol))
         step_size = step_size_of(self.options.step_size)
@@ -259,7 +264,7 @@ class Tables(Recipe):
                 max_epochs=options.max_epochs, tol=options.tol, watch=watch, keep_best=False,
             )  # fmt: skip
             return Trained(problem, fit, choice, statistics)
-        problem = replace(problem, loss=Loss("nll"))  # with one class there is nothing to discriminate
+        problem = replace(problem, loss=loss_named("nll"))  # with one class there is nothing to discriminate
         start = statistics + prior
         if not model.is_latent(problem.X):
             fit = noted(Fit(start, problem.measure(start) if model.in_domain(start) else None, n_iter=1))
@@ -279,7 +284,7 @@ class Tables(Recipe):
         if problem.loss.is_discriminative:  # maximum likelihood was kept, with rows as it reads them
             rows = problem.X if trained.reader is None else trained.reader.scaled(problem.X)
             problem = replace(problem, X=rows, model=trained.problem.model)
-        return replace(problem, loss=replace(problem.loss, name="nll"))
+        return replace(problem, loss=loss_named("nll"))
 
     def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
         model, statistics = problem.model, problem.statistics()
@@ -288,7 +293,7 @@ class Tables(Recipe):
             prior = self.prior(problem, statistics, choice.setting, start)
         else:
             prior = self.given_prior(model, statistics, is_discriminative=False)
-            if self.loss_name != "nll":
+            if self.is_discriminative:
                 prior = replace(prior, mass=np.full(model.n_outcomes, 1.0 / model.n_outcomes))
         problem = replace(problem, prior=prior)
         return self.solved(self.learner(problem), problem, start, generator, watch)
@@ -323,7 +328,7 @@ class Tables(Recipe):
         return OutcomeStream().moved(problem, self)
 
     def stream_after(self, trained: Trained) -> OutcomeStream:
-        prior, keeps = trained.problem.prior, self.loss_name != "nll" and self.options.prior == "auto"
+        prior, keeps = trained.problem.prior, self.is_discriminative and self.options.prior == "auto"
         return OutcomeStream(
             trained.statistics, trained.fit.moments,
             size=0.0 if prior is None else float(prior.mass.sum()),

@@ -17,6 +17,7 @@ from ...learners.topics.gibbs import OnlineGibbs
 from ...learners.topics.passes import EM, IncrementalTopics
 from ...learners.topics.stream import TopicStream
 from ...learners.watch import SILENT, Watch
+from ...losses import loss_named
 from ...reading.documents import scaled_to
 from ...structures.groups import Groups
 from ..calibration import best_background, best_temperature, shares
@@ -26,8 +27,8 @@ from ..search import Plan
 from .base import Choice, Fold, Recipe, Trained, Warm
 from .tables import Tables
 
-STRENGTHS = {"ncll": 0.03, "hinge": 1.0}  # pseudo-count of a word in a class, in units of the mean squared row
-GIBBS_STRENGTHS = {"ncll": 0.05, "hinge": 1.0}  # steps are larger and noisier
+# pseudo-count of a word in a class, in units of the mean squared row, and where steps are larger and noisier; for other losses
+STRENGTHS, GIBBS_STRENGTHS, STRENGTH = {"ncll": 0.03}, {"ncll": 0.05}, 1.0
 PSEUDO_COUNT = 0.1  # of a word in a topic, under the likelihood
 MIN_HELD_OUT = 50  # documents a class and more, for a calibration on held-out ones
 
@@ -65,7 +66,7 @@ class Topics(Recipe):
         return replace(prior, mass=np.full(model.n_outcomes, FLAT_OUTCOMES))
 
     def strength(self, loss) -> float:
-        return (GIBBS_STRENGTHS if self.inference == "gibbs" else STRENGTHS)[loss.name]
+        return (GIBBS_STRENGTHS if self.inference == "gibbs" else STRENGTHS).get(loss.name, STRENGTH)
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ class Topics(Recipe):
         if self.inference == "gibbs" or not problem.loss.is_discriminative:
             last = self.inference == "gibbs"
             return run(learner, problem, start, generator, max_epochs=most, tol=tol, watch=watch, keep_best=not last)
-        likelihood = replace(problem.labelled(), loss=replace(problem.loss, name="nll"), prior=prior)
+        likelihood = replace(problem.labelled(), loss=loss_named("nll"), prior=prior)
         passes, quiet = self.nll_passes, watch.child("em")
         found = run(EM(watch=False), likelihood, start, generator, max_epochs=passes, watch=quiet)
         return run(learner, problem, found.moments, generator, max_epochs=most, tol=tol, watch=watch)
@@ -97,11 +98,11 @@ class Topics(Recipe):
         statistics = problem.statistics()
         if not problem.loss.is_discriminative or problem.model.n_outcomes == 1:
             choice = Choice(None, reason="likelihood")
-            loss = replace(problem.loss, name="nll")
+            loss = loss_named("nll")
             problem = replace(problem, loss=loss, prior=self.likelihood_prior(problem.model, statistics))
         else:
             choice = Choice(Setting(self.strength(problem.loss)), reason="fixed strength")
-            if problem.loss.name == "hinge" or self.inference == "gibbs":
+            if not problem.loss.calibrates_itself or self.inference == "gibbs":
                 choice = self._calibrated(problem, choice, generator, watch.child("choice"))
             problem = replace(problem, prior=self.prior(problem, statistics))
         fit = self.solved(self.learner(problem), problem, generator, watch)
@@ -136,7 +137,7 @@ class Topics(Recipe):
     def with_unlabelled(self, problem: Problem, trained: Trained) -> Problem:
         if trained.choice.setting is not None or self.options.prior != "auto":
             return problem
-        return replace(problem, loss=replace(problem.loss, name="nll"))
+        return replace(problem, loss=loss_named("nll"))
 
     def trial_scores(self, problem: Problem, choice: Choice, X, generator, watch: Watch) -> np.ndarray:
         moments = self.fitted(problem, choice, generator, watch.child("unlabelled")).moments

@@ -32,16 +32,17 @@ from .tables import Tables
 # (fitted on half and on all of four fifths of the training documents of four sets, judged on the rest: 0.05 to 0.25)
 SHARPER = 0.14
 FIRST_EPOCHS, NEXT_EPOCHS = 6, 4  # of a fold's fit: at its first setting, and at later ones
-COARSE = {"hinge": 5e-3, "ncll": 2e-3}  # tolerance of a fold's fit
+COARSE, CORNER_COARSE = 2e-3, 5e-3  # tolerance of a fold's fit; of losses with a corner
 BASE = Setting(0.0, telling=0.5)
 STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [1.0, 0.3, 0.1]}
-TILTS = {"ncll": 0.1, "hinge": 0.02}
+ALL_STRENGTHS = [1.0, *STRENGTHS["ncll"]]  # for a loss that nobody has tried
+TILTS, TILT = {"hinge": 0.02}, 0.1  # steps of the tilt; for other losses
 STREAM = Setting(0.1)  # prior of a stream that no fit has chosen one for
 POWERS = (0.2, 0.4, 0.6)
 
 
 def axes(loss: str, max_roots: int = 0) -> tuple[Axis, ...]:
-    tilts = np.arange(1, 21) * TILTS[loss]
+    tilts = np.arange(1, 21) * TILTS.get(loss, TILT)
     return (
         Axis("telling", ((1.0, 1.5),), evidence=1.0),
         Axis("roots", (tuple(range(1, max_roots + 1)),), evidence=1.0),
@@ -135,7 +136,7 @@ class Words(Tables):
 
     def plan(self, problem: Problem) -> Plan:
         name = problem.loss.name
-        return Plan(STRENGTHS[name], axes(name, self.max_roots), base=BASE, extend=3.0, halve=True)
+        return Plan(STRENGTHS.get(name, ALL_STRENGTHS), axes(name, self.max_roots), base=BASE, extend=3.0, halve=True)
 
     def view(self, fold: Fold, setting: Setting) -> View:
         """The fold's training part as the setting reads its rows; only the last one is kept."""
@@ -150,7 +151,8 @@ class Words(Tables):
         part = replace(view.problem, prior=self.fold_prior(problem, view, setting))
         learner = self.learner(problem)
         if isinstance(learner, Incremental):
-            learner = Incremental(max(COARSE[part.loss.name], learner.tolerance), watch=False)
+            coarse = CORNER_COARSE if part.loss.has_corner else COARSE
+            learner = Incremental(max(coarse, learner.tolerance), watch=False)
         warm = memory.get("multipliers")
         collected = memory.get("collected") if memory.get("collected_at") == setting.roots else None
         fit = run(
@@ -187,7 +189,7 @@ class Words(Tables):
     def calibrated(self, selection, setting, score, temperature, scores, y, weights) -> Choice:
         frequency, rivalry = shares(selection.class_counts), 1.0
         background, temperature = best_background(scores, y, weights, temperature, frequency, free=True)
-        if selection.problem.loss.name == "hinge":
+        if not selection.problem.loss.calibrates_itself:
             temperature, rivalry, background = best_rivalry(scores, y, weights, temperature, background, frequency)
             trained = float(np.mean([np.count_nonzero(fold.problem.weights) for fold in selection.folds]))
             temperature *= max(trained / selection.n_labelled, 0.5) ** SHARPER

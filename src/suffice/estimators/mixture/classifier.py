@@ -97,10 +97,11 @@ class MixtureClassifier(GenerativeClassifier):
 
     def _recipe(self, reader, structure=None):
         options = self._options()
-        amount = float(self.prior) if self.loss == "nll" and self.prior != "auto" else 1.0
+        loss = self._loss()
+        amount = float(self.prior) if not loss.is_discriminative and self.prior != "auto" else 1.0
         is_words = self.family == "multinomial"
         width = self.n_components if structure is None else structure.n_outcomes // len(self.classes_)
-        return Groups(options, width, amount, self.loss == "hinge" or is_words, Engine(options.n_threads))
+        return Groups(options, width, amount, not loss.calibrates_itself or is_words, Engine(options.n_threads))
 
     def _rows_that_count(self, rows, codes, weights, loss):
         """Few rows are merged where they are the same: a weight of 2 is the row twice to the last bit, also for what is held out."""

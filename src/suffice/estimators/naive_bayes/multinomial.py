@@ -75,7 +75,7 @@ class MultinomialNB(CountClassifier):
         check_positive("row_norm", self.row_norm, none=True, auto=True)
 
     def _reader(self):
-        is_plain = self.loss == "nll" or self.algorithm == "paper"
+        is_plain = not self._loss().is_discriminative or self.algorithm == "paper"
         norm = (None if is_plain else 10.0) if self.row_norm == "auto" else self.row_norm
         power = 1.0 if self.count_power == "auto" else float(self.count_power)
         return Words(type(self).__name__, power, norm)
@@ -89,7 +89,8 @@ class MultinomialNB(CountClassifier):
             return self._structure(reader, rows, n_outcomes, weights)
 
         roots = 2 if self.count_power == "auto" else 0
-        return WordRecipe(self._options(), True, self.loss, reader, made, roots, self.row_norm == "auto")
+        is_trained = self._loss().is_discriminative
+        return WordRecipe(self._options(), True, is_trained, reader, made, roots, self.row_norm == "auto")
 
     def _expose(self, model, moments):
         reader = self._reader_

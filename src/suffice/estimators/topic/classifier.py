@@ -26,7 +26,7 @@ class LDAClassifier(GenerativeClassifier):
     ----------
     n_topics : int, default=2
         Topics of each class.
-    loss : {"ncll", "hinge", "nll"}, default="ncll"
+    loss : {"ncll", "hinge", "nll"} or Loss, default="ncll"
         What training minimises: the conditional likelihood of the labels, the hinge loss, or the joint likelihood (plain LDA, a model
         a class).
     inference : {"map", "variational", "gibbs"}, default="map"
@@ -130,6 +130,11 @@ class LDAClassifier(GenerativeClassifier):
     def _check_parameters(self):
         check_training(self, ("auto",), ("auto",))
         check_one_of("inference", self.inference, INFERENCES)
+        if self.inference != "gibbs" and not self._loss().has_dual:
+            raise ValueError(
+                f"inference={self.inference!r} needs the dual of the loss, and loss={self._loss().name!r} has none: "
+                "use inference='gibbs'"
+            )
         check_one_of("likelihood", self.likelihood, ESTIMATORS)
         check_one_of("train_likelihood", self.train_likelihood, ESTIMATORS[:2])
         check_whole("n_topics", self.n_topics)
@@ -139,7 +144,7 @@ class LDAClassifier(GenerativeClassifier):
         check_positive("row_norm", self.row_norm, none=True, auto=True)
 
     def _row_norm(self) -> float | None:
-        return (None if self.loss == "nll" else 10.0) if self.row_norm == "auto" else self.row_norm
+        return (10.0 if self._loss().is_discriminative else None) if self.row_norm == "auto" else self.row_norm
 
     def _reader(self):
         """Sampling needs whole counts: then the structure scales."""
@@ -173,12 +178,12 @@ class LDAClassifier(GenerativeClassifier):
             return int(self.max_epochs)
         if self.inference != "gibbs":
             return 30
-        return 8 if self.loss == "nll" else 18
+        return 18 if self._loss().is_discriminative else 8
 
     def _sweeps(self) -> int:
         if self.n_sweeps != "auto":
             return int(self.n_sweeps)
-        return 5 if self.loss == "nll" else 3
+        return 3 if self._loss().is_discriminative else 5
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from ...estimators.topic import LDAClassifier
 from ...learners.driver import Problem
 from ...learners.topics.gibbs import OnlineGibbs
-from ...losses import Loss
+from ...losses import loss_named
 from ...reading.documents import counts_of
 from .words import load
 
@@ -47,7 +47,7 @@ def trace(name: str, loss: str, seed: int, n_passes: int, *, measure: bool = Fal
     weights = np.ones(len(split.y))
     model = estimator._model(X, split.n_classes, split.y, weights)
     statistics = model.statistics(X, split.y, weights)
-    problem = Problem(model, X, split.y, weights, Loss(loss), None)
+    problem = Problem(model, X, split.y, weights, loss_named(loss), None)
     problem = replace(problem, prior=estimator._prior_of(problem, statistics, None))
     learner = OnlineGibbs(n_passes=n_passes, average=False, watch=False, rate=0.5, decay=6.0, start=0.1)
     state = learner.init(problem, problem.prior, np.random.default_rng(seed))

@@ -18,7 +18,7 @@ from ...families.multinomial import Moments, Multinomial
 from ...learners.driver import Problem
 from ...learners.paper import Paper
 from ...learners.step_sizes import InverseTime
-from ...losses import Loss
+from ...losses import loss_named
 from .. import Options
 
 DECAY = 1e-5  # the paper's lambda
@@ -65,7 +65,7 @@ def trace(split: Split, loss: str, alpha: float, decay: float = DECAY, epochs: i
     """The paper's algorithm (`algorithm="paper"`) on one set; the loss and perplexity are means over the training documents."""
     model = Multinomial.for_data(split.X, split.n_classes)
     prior = Moments(np.full(split.n_classes, alpha), np.full((split.X.shape[1], split.n_classes), float(alpha)))
-    problem = Problem(model, split.X, split.y, np.ones(len(split.y)), Loss(loss), prior)
+    problem = Problem(model, split.X, split.y, np.ones(len(split.y)), loss_named(loss), prior)
     learner = Paper(InverseTime(decay))
     state = learner.init(problem, prior, np.random.default_rng(seed))
     values = Trace()

@@ -4,18 +4,16 @@ import math
 
 import numpy as np
 
-from ..compile import compiled
+from ..compile import ForLoss, compiled
 from ..machine.fast_exp import LOWEST, exponentials
-from .incremental import HINGE, NCLL, NLL
 
 FIELDS = ("loss", "labelled", "nll", "ncll", "hinge", "correct", "gap")
 
 
-@compiled
-def measure_rows(scores, y, weights, multipliers, loss, margin, softness):
-    """Weighted sums over rows, in the order of FIELDS. Without multipliers (no rows) the gap is zero.
+def measure_each(scores, y, weights, multipliers, margin, settings):
+    """(7,) weighted sums over rows, in the order of FIELDS: the loss, and what is reported whatever the loss.
 
-    With `softness` the loss is the hinge of the scores that a row's own feature has added to, and what that feature costs.
+    Without multipliers (no rows) the gap is zero.
     """
     n, K = scores.shape
     sums = np.zeros(7)
@@ -42,7 +40,7 @@ def measure_rows(scores, y, weights, multipliers, loss, margin, softness):
             if k != label:
                 rival = max(rival, scores[i, k])
         hinge = max(0.0, margin - own + rival)
-        sums[0] += weight * (-own if loss == NLL else norm - own if loss == NCLL else hinge)
+        sums[0] += weight * value(scores[i], norm, label, settings, scratch)
         sums[1] += weight
         sums[2] -= weight * own
         sums[3] += weight * (norm - own)
@@ -50,27 +48,13 @@ def measure_rows(scores, y, weights, multipliers, loss, margin, softness):
         sums[5] += weight * (top == label)
         if len(multipliers) == 0:
             continue
-        gap = 0.0
-        if loss == NCLL:  # KL(onehot - r || p)
-            for k in range(K):
-                share = (1.0 if k == label else 0.0) - multipliers[i, k]
-                if share > 0.0:
-                    gap += share * (math.log(share) - scores[i, k] + norm)
-        elif loss == HINGE:  # h+ - <b, h>
-            own += softness * multipliers[i, label]
-            soft = 0.0
-            cost = multipliers[i, label] ** 2
-            for k in range(K):
-                if k != label:
-                    excess = margin - own + scores[i, k] + softness * multipliers[i, k]
-                    soft = max(soft, excess)
-                    gap += multipliers[i, k] * excess
-                    cost += multipliers[i, k] ** 2
-            gap += soft
-            if softness > 0.0:
-                sums[0] += weight * (soft + 0.5 * softness * cost - hinge)
-        sums[6] += weight * max(gap, 0.0)
+        excess, added = gap(scores[i], norm, multipliers[i], label, settings)
+        sums[0] += weight * added
+        sums[6] += weight * max(excess, 0.0)
     return sums
+
+
+measure_rows = ForLoss(measure_each)
 
 
 @compiled

@@ -4,36 +4,18 @@ import math
 
 import numpy as np
 
-from ..compile import compiled
+from ..compile import ForLoss
 from ..rows import pairs_row
-from .incremental import HINGE, NCLL, softmax
 
 
-@compiled
-def loss_weights(scores, label, loss, scaled, posterior, weights):
-    """Fill the signed weights of Table 1 (their Algorithms 4 and 7 scale the hinge's by 1 - p(y) and p(rival))."""
-    softmax(scores, posterior)
-    for k in range(len(scores)):
-        weights[k] = -posterior[k] if loss == NCLL else 0.0
-    if loss == HINGE:
-        rival = -1
-        for k in range(len(scores)):
-            if k != label and (rival < 0 or scores[k] > scores[rival]):
-                rival = k
-        if scores[label] - scores[rival] < 1.0:
-            weights[label] = 1.0 - posterior[label] if scaled else 1.0
-            weights[rival] = -posterior[rival] if scaled else -1.0
-    else:
-        weights[label] += 1.0
+def gaussian_loop(X, y, order, rates, mass, first, second, pull, settings):
+    """Section 4.1: counts N, sums S, sums of squares V; Beta prior (nu 0, alpha 1), Normal-Gamma (nu 1, alpha 0 and 1).
 
-
-@compiled
-def gaussian_pass(X, y, order, rates, mass, first, second, loss, scaled):
-    """Section 4.1: counts N, sums S, sums of squares V; Beta prior (nu 0, alpha 1), Normal-Gamma (nu 1, alpha 0 and 1)."""
+    Returns how often a check step mended a number. `pull` is 1 for the likelihood, 0 for losses that tell outcomes apart.
+    """
     K, d = first.shape
     n = len(y)
     scores = np.empty(K)
-    posterior = np.empty(K)
     weights = np.empty(K)
     fixed = 0
     for t in range(len(order)):
@@ -46,8 +28,7 @@ def gaussian_pass(X, y, order, rates, mass, first, second, loss, scaled):
                 variance = second[k, j] / mass[k] - mean * mean
                 score -= 0.5 * (math.log(variance) + (row[j] - mean) * (row[j] - mean) / variance)
             scores[k] = score
-        loss_weights(scores, y[order[t]], loss, scaled, posterior, weights)
-        pull = 1.0 if loss == 0 else 0.0
+        weigh(scores, y[order[t]], settings, weights)
         for k in range(K):
             mass[k] += rate * (weights[k] - pull * mass[k] + 1.0 / n)
             if mass[k] < rate / n:
@@ -64,13 +45,11 @@ def gaussian_pass(X, y, order, rates, mass, first, second, loss, scaled):
     return fixed
 
 
-@compiled
-def words_pass(rows, y, order, rates, mass, count, weight, gamma, alpha, loss, scaled):
+def words_loop(rows, y, order, rates, mass, count, weight, gamma, alpha, settings):
     """Algorithms 2 to 4: counts are kept without the prior's growing part gamma, which is added where they are read."""
     n_words, K = count.shape
     n = len(y)
     scores = np.empty(K)
-    posterior = np.empty(K)
     weights = np.empty(K)
     fixed = 0
     for t in range(len(order)):
@@ -87,7 +66,7 @@ def words_pass(rows, y, order, rates, mass, count, weight, gamma, alpha, loss, s
                 scores[k] += values[position] * math.log(count[words[position], k] + gamma)
         for k in range(K):
             scores[k] -= length * math.log(weight[k] + gamma * n_words)
-        loss_weights(scores, y[i], loss, scaled, posterior, weights)
+        weigh(scores, y[i], settings, weights)
         for k in range(K):
             if weights[k] != 0.0:
                 mass[k] += rate * weights[k]
@@ -101,3 +80,7 @@ def words_pass(rows, y, order, rates, mass, count, weight, gamma, alpha, loss, s
                     fixed += count[word, k] == 0.0
                     weight[k] += count[word, k] - old
     return gamma, fixed
+
+
+gaussian_pass = ForLoss(gaussian_loop)
+words_pass = ForLoss(words_loop)

@@ -10,7 +10,7 @@ import numpy as np
 from ..compile import compiled
 from ..machine.sums import dot
 from .topics import MAP, digamma
-from .topics_gibbs import GOLDEN, content_seed, mixed, uniform
+from .topics_sampling import GOLDEN, content_seed, mixed, uniform
 
 
 @compiled

@@ -8,8 +8,9 @@ import math
 
 import numpy as np
 
-from ..compile import compiled, summing
+from ..compile import ForLoss, compiled, summing
 from ..machine.fast_exp import LOWEST, exponentials
+from ..machine.softmax import softmax
 
 
 @compiled
@@ -77,12 +78,11 @@ def group_scores(scores, width, result):
             result[i, c] = top + math.log(whole)
 
 
-@compiled
-def weigh_groups(scores, constant, y, weights, width, loss, margin, groups, scratch):
-    """scores + constant <- signed weights of the outcomes under a loss over groups (Masegosa 2014, Table 2), in place.
+def weigh_in_groups(scores, constant, y, weights, width, settings, groups, scratch):
+    """The sum of a loss over groups; scores + constant <- signed weights of the outcomes (Masegosa 2014, Table 2), in place.
 
-    loss 0 is nll, 1 ncll, 2 hinge; a row without a label takes its marginal likelihood. groups <- log p(x, group). Returns the sum
-    of the losses. A group's outcomes share its weight by their posterior: w_j = w_group p(j | group).
+    A row without a label takes its marginal likelihood. groups <- log p(x, group). A group's outcomes share its weight by their
+    posterior: w_j = w_group p(j | group).
     """
     n, J = scores.shape
     n_groups = J // width
@@ -101,7 +101,6 @@ def weigh_groups(scores, constant, y, weights, width, loss, margin, groups, scra
     total = 0.0
     shares = np.empty(n_groups)
     for i in range(n):
-        best = -np.inf
         for c in range(n_groups):
             whole = 0.0
             for j in range(c * width, (c + 1) * width):
@@ -109,40 +108,18 @@ def weigh_groups(scores, constant, y, weights, width, loss, margin, groups, scra
             for j in range(c * width, (c + 1) * width):
                 scores[i, j] /= whole
             groups[i, c] += math.log(whole)
-            best = max(best, groups[i, c])
-        whole = 0.0
-        for c in range(n_groups):
-            shares[c] = math.exp(groups[i, c] - best)
-            whole += shares[c]
-        norm = best + math.log(whole)
-        weight, label = weights[i], y[i]
-        for c in range(n_groups):
-            shares[c] = weight * shares[c] / whole
-        if label < 0:
-            total -= weight * norm
-        elif loss == 0:
-            total -= weight * groups[i, label]
-            shares[:] = 0.0
-            shares[label] = weight
-        elif loss == 1:
-            total += weight * (norm - groups[i, label])
-            for c in range(n_groups):
-                shares[c] = -shares[c]
-            shares[label] += weight
+        if y[i] < 0:
+            total -= weights[i] * softmax(groups[i], shares)
         else:
-            rival, reach = -1, -np.inf
-            for c in range(n_groups):
-                if c != label and groups[i, c] > reach:
-                    rival, reach = c, groups[i, c]
-            hinge = margin - groups[i, label] + reach
-            shares[:] = 0.0
-            if rival >= 0 and hinge > 0.0:
-                total += weight * hinge
-                shares[label], shares[rival] = weight, -weight
+            total += weights[i] * weigh(groups[i], y[i], settings, shares)
         for c in range(n_groups):
+            share = weights[i] * shares[c]
             for j in range(c * width, (c + 1) * width):
-                scores[i, j] *= shares[c]
+                scores[i, j] *= share
     return total
+
+
+weigh_groups = ForLoss(weigh_in_groups)
 
 
 @compiled

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compile import bound, compiled
+from ..compile import ForLoss, bound, compiled
 from .mixture import (
     category_scores,
     category_sums,
@@ -64,7 +64,7 @@ def posterior_sums(rows, extra, first, last, chunk, size, constant, theta, label
     return total, worst, worst_row
 
 
-def loss_sums(rows, extra, first, last, chunk, size, constant, theta, labels, width, weights, loss, margin, out, mass):
+def loss_sums(rows, extra, first, last, chunk, size, constant, theta, labels, width, weights, settings, out, mass):
     """out, mass += signed sums of the rows under a loss over groups; the sum of the losses."""
     J = len(constant)
     phi, signed = np.empty((chunk, size)), np.empty((chunk, J))
@@ -76,7 +76,7 @@ def loss_sums(rows, extra, first, last, chunk, size, constant, theta, labels, wi
         part = signed[:n]
         score(rows, extra, start, n, phi, theta, part)
         y, w = labels[start : start + n], weights[start : start + n]
-        total += weigh_groups(part, constant, y, w, width, loss, margin, groups[:n], scratch[: n * J])
+        total += weigh_groups(part, constant, y, w, width, settings, groups[:n], scratch[: n * J])
         add(rows, extra, start, n, phi, part, out)
         for i in range(n):
             for j in range(J):
@@ -211,7 +211,7 @@ KINDS = {
 
 
 @cache
-def bind(kind: str) -> tuple[Any, Any]:
-    """(posterior_sums, loss_sums) of a kind of rows."""
+def bind(kind: str) -> tuple[Any, ForLoss]:
+    """(posterior_sums, loss_sums for every loss) of a kind of rows."""
     steps = dict(zip(("read", "score", "add"), KINDS[kind], strict=True))
-    return bound(posterior_sums, kind, **steps), bound(loss_sums, kind, **steps)
+    return bound(posterior_sums, kind, **steps), ForLoss(loss_sums, kind, weigh_groups=weigh_groups, **steps)

@@ -7,21 +7,22 @@ change of A that the loss wants (for all it knows of the other documents) moves 
 
     D_wzk = (A_k + d_k) x_w r_wzk - G_wzk,      d score_k / d rate = d_k / mass_k + sum_wz x_w r_wzk D_wzk / count_wzk
 
-Documents of a block see the model before the block (`propose_document`, on threads). Then threads add their steps (`add_part`), each
-for a part of the words, in the order of the documents; steps of which a cell would lose more than 1 - KEEP are taken back and then made
-one by one, shortened (`end_block`). A cell has the same additions in the same order whoever makes them, so threads change nothing.
+Documents of a block see the model before the block (`propose_document`, on threads). Then threads add their steps, each for a part of
+the words, in the order of the documents; steps of which a cell would lose more than 1 - KEEP are taken back and then made one by one,
+shortened (`topics_steps`). A cell has the same additions in the same order whoever makes them, so threads change nothing.
+
+The loss is known by the kernels of its dual (`select`, `direct`, `search`: see `suffice.kernels.losses`).
 """
 
 import numpy as np
 
-from ..compile import compiled
-from ..loops.incremental import BOUNDARY, HINGE, NLL, conditional_direction, softmax
+from ..compile import ForLoss, compiled
+from ..loops.incremental import BOUNDARY
 from ..machine.atomic import add, load, store
-from ..words.passes import DOWNWARDS, conditional_rate, pairwise_steps
+from ..machine.softmax import softmax
+from ..words.passes import DOWNWARDS
 from .topics import evaluate, gather, longest, settle
-
-KEEP = 0.5  # the least share of a cell that one document leaves, when its turn comes
-STAYS = -1  # in place of a step's place: the document changes nothing
+from .topics_steps import STAYS, add_part, end_block, sum_cells
 
 
 @compiled
@@ -67,16 +68,12 @@ def staleness(values, local, norms, theta, own, stored, length, tolerance):
 
 
 @compiled
-def hinge_document(
-    values, local, norms, theta, own, mass, stored, label, margin, weight, scores, delta, slopes, wanted, packed, factor
-):
-    """Wanted change of the multipliers under the hinge (see `words.hinge_pass`), topics refreshed first; returns its largest entry."""
+def document_slopes(values, local, norms, theta, own, mass, stored, weight, scores, slopes, refreshed, factor):
+    """slopes <- d score / d multiplier; refreshed <- scores with the document's topics as they are now."""
     Z, K = theta.shape
-    moves, active, own_active, slope_active = packed
     for k in range(K):
         slopes[k] = 1.0 / mass[k]
-        wanted[k] = scores[k]
-        delta[k] = 0.0
+        refreshed[k] = scores[k]
     for p in range(len(values)):
         for k in range(K):
             factor[k] = values[p] / norms[p, k]
@@ -85,27 +82,7 @@ def hinge_document(
                 slope = factor[k] * theta[z, k]  # x r / count
                 part = slope * local[p, z, k]
                 slopes[k] += slope * part
-                wanted[k] += weight * slope * (own[k] * part - stored[p, z, k])
-    rival = -1
-    for k in range(K):
-        if k != label and (rival < 0 or scores[k] > scores[rival]):
-            rival = k
-    active[0] = label
-    n = 1
-    for k in range(K):
-        if k != label and (k == rival or own[k] < -1e-12):
-            active[n] = k
-            n += 1
-    if n == 2 and scores[label] - scores[rival] >= margin and own[rival] >= -1e-12:
-        return 0.0
-    for j in range(n):
-        moves[j] = wanted[active[j]]
-        own_active[j] = own[active[j]]
-        slope_active[j] = slopes[active[j]] * weight
-    largest = pairwise_steps(moves, slope_active, own_active, margin, wanted, n)
-    for j in range(n):
-        delta[active[j]] = wanted[j]
-    return largest
+                refreshed[k] += weight * slope * (own[k] * part - stored[p, z, k])
 
 
 @compiled
@@ -114,51 +91,23 @@ def scratch(most, Z, K):
     return (
         np.empty((most, Z, K)), np.empty((most, K)), np.empty((Z, K)), np.empty((Z, K)), np.empty((Z, K)), np.empty((Z, K)),
         np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K),
-        (np.empty(K), np.empty(K, np.int64), np.empty(K), np.empty(K)),
+        np.empty((3, K)), np.empty(K, np.int64),
     )  # fmt: skip
 
 
-@compiled
-def sum_cells(step, gain):
-    """gain[c] = sum over words of the step."""
-    for c in range(len(gain)):
-        gain[c] = 0.0
-    for p in range(len(step)):
-        for c in range(len(gain)):
-            gain[c] += step[p, c]
-
-
-@compiled
-def propose_document(
-    words, values, label, document_weight, own, mine, shape, state, options, step, move, room
-):  # fmt: skip
-    """The document's step at the model as it is. Returns the largest wanted change and whether the step had to be shortened.
+def propose(words, values, label, document_weight, own, mine, shape, state, options, step, move, room):
+    """(largest wanted change, whether the step had to be shortened) of a document at the model as it is.
 
     The change is that of a multiplier or of what is stored. Where it is below the tolerance nothing is done. Else `move` is the change
     of the multipliers, what is stored has been changed already, and `step` is by how much.
     """
     mass, total_mass, count, weight = state
-    loss, margin, tolerance, concentration, inference, n_steps, accuracy = options
+    settings, tolerance, concentration, inference, n_steps, accuracy = options
     (
-        local,
-        norms,
-        theta,
-        fresh,
-        second,
-        third,
-        norm,
-        scores,
-        posterior,
-        delta,
-        change,
-        logs,
-        slopes,
-        active_delta,
-        packed,
-    ) = room
+        local, norms, theta, fresh, second, third,
+        norm, scores, posterior, delta, change, logs, slopes, moves, pairs, active,
+    ) = room  # fmt: skip
     Z, K = weight.shape
-    if label >= 0 and loss == NLL:
-        return 0.0, False
     length = values.sum()
     gather(words, count, local)
     settle(
@@ -168,19 +117,25 @@ def propose_document(
     for k in range(K):
         scores[k] = np.log(mass[k] / total_mass[0])
     evaluate(values, local, length, concentration, inference, shape, theta, norms, scores)
+    n = 0
     largest = 0.0
-    lognorm = softmax(scores, posterior)
+    level = 0.0
     if label < 0:  # no label: the marginal likelihood, whatever the loss of the labelled documents
+        softmax(scores, posterior)
         for k in range(K):
             delta[k] = posterior[k] - own[k]
             largest = max(largest, abs(delta[k]))
-    elif loss == HINGE:
-        largest = hinge_document(
-            values, local, norms, theta, own, mass, mine, label, margin, document_weight, scores, delta, slopes, change, packed,
-            norm,
-        )  # fmt: skip
     else:
-        largest = conditional_direction(posterior, own, label, delta, tolerance)
+        n, level, largest, _ = select(scores, own, label, settings, tolerance, posterior, active, moves)
+        if NEEDS_SLOPES and n > 0:
+            document_slopes(values, local, norms, theta, own, mass, mine, document_weight, scores, logs, change, norm)
+            for j in range(n):
+                slopes[j] = logs[active[j]]
+            largest = direct(change, slopes, own, active, n, document_weight, settings, pairs, moves)
+        for k in range(K):
+            delta[k] = 0.0
+        for j in range(n):
+            delta[active[j]] = moves[j]
     if largest < tolerance:
         largest = max(largest, staleness(values, local, norms, theta, own, mine, length, tolerance))
     if largest < tolerance:
@@ -190,20 +145,12 @@ def propose_document(
     shortened = taken * document_weight > BOUNDARY
     if shortened:
         rate = BOUNDARY / (taken * document_weight)
-    if label >= 0 and loss != HINGE:
-        n = 0
-        rest = 1.0
-        for k in range(K):
-            if delta[k] != 0.0:
-                along = change[k] * document_weight
-                along *= DOWNWARDS if along < 0.0 else 1.0
-                active_delta[n] = delta[k]
-                slopes[n] = along / delta[k]
-                logs[n] = scores[k] - lognorm
-                rest -= posterior[k]
-                n += 1
-        if n > 0:
-            rate = conditional_rate(logs, max(rest, 0.0), slopes, active_delta, n, rate)
+    if n > 0:
+        for j in range(n):
+            along = change[active[j]] * document_weight
+            along *= DOWNWARDS if along < 0.0 else 1.0
+            slopes[j] = along / moves[j]
+        rate = search(scores, level, posterior, active, n, slopes, moves, rate, logs)
     for k in range(K):
         move[k] = rate * delta[k]
     for p in range(len(words)):
@@ -215,134 +162,13 @@ def propose_document(
     return largest, shortened
 
 
-@compiled
-def add_cells(words, first, last, factor, steps, place, count):
-    """Add factor * step (which begins at `place`) for words first .. last.
-
-    Returns the least that is left of a cell after 1 / (1 - KEEP) times as much.
-    """
-    least = 0.0
-    for p in range(first, last):
-        w, s = words[p], place + p - first
-        for c in range(count.shape[1]):
-            cell = factor * steps[s, c]
-            least = min(least, count[w, c] + cell / (1.0 - KEEP))
-            count[w, c] += cell
-    return least
+propose_document = ForLoss(propose)
 
 
-@compiled
-def add_masses(factor, move, gain, state):
-    """Add factor * move to the masses, factor * gain to the weights of the topics. Returns the least that is left of a mass, too."""
-    mass, total_mass, count, weight = state
-    least = 0.0
-    for k in range(len(mass)):
-        least = min(least, mass[k] + factor * move[k] / (1.0 - KEEP))
-        mass[k] += factor * move[k]
-        total_mass[0] += factor * move[k]
-    for c in range(len(weight)):
-        weight[c] += factor * gain[c]
-    return least
-
-
-@compiled
-def add_all(words, first, last, factor, proposals, b, state):
-    """Add factor times all of document b's step. Returns the least that is left of a cell or mass."""
-    steps, moves, gains, places, failed = proposals
-    least = add_cells(words, first, last, factor, steps, places[b], state[2])
-    return min(least, add_masses(factor, moves[b], gains[b], state))
-
-
-@compiled
-def take_step(words, first, last, document_weight, stored, proposals, b, state):
-    """Add a proposed step to the model, shortened if others in the block left too little for it; returns whether it was."""
-    steps, moves, gains, places, failed = proposals
-    mass, total_mass, count, weight = state
-    if add_all(words, first, last, document_weight, proposals, b, state) >= 0.0:
-        return False
-    add_all(words, first, last, -document_weight, proposals, b, state)
-    move, step, mine = moves[b], steps[places[b] : places[b] + last - first], stored[first:last]
-    taken = 0.0
-    for k in range(len(mass)):
-        taken = max(taken, -move[k] / mass[k])
-    for p in range(len(step)):
-        for c in range(len(weight)):
-            taken = max(taken, -step[p, c] / count[words[first + p], c])
-    rate = (1.0 - KEEP) / (taken * document_weight)
-    for k in range(len(mass)):
-        move[k] *= rate
-    for p in range(len(step)):
-        for c in range(len(weight)):
-            before = np.float64(mine[p, c]) - step[p, c]
-            mine[p, c] = before + rate * step[p, c]
-            step[p, c] = np.float64(mine[p, c]) - before
-    sum_cells(step, gains[b])
-    add_all(words, first, last, document_weight, proposals, b, state)
-    return True
-
-
-@compiled
-def add_part(words, weights, documents, starts, part, proposals, count):
-    """The steps of a block's documents for one part of the words; those that leave too little of a cell have failed."""
-    steps, moves, gains, places, failed = proposals
-    for b in range(len(documents)):
-        i = documents[b]
-        first, last = starts[i, part], starts[i, part + 1]
-        place = places[b] + first - starts[i, 0]
-        if places[b] != STAYS and add_cells(words, first, last, weights[i], steps, place, count) < 0.0:
-            failed[b] = True
-
-
-@compiled
-def end_block(words, weights, documents, starts, multipliers, stored, proposals, state):
-    """Masses and multipliers after all parts. Returns how many steps were shortened.
-
-    Steps that failed are taken back and then made one by one, as far as they can be; where others took what they had added, all are.
-    """
-    steps, moves, gains, places, failed = proposals
-    least = 0.0
-    n_shortened = 0
-    for b in range(len(documents)):
-        if places[b] != STAYS:
-            failed[b] |= add_masses(weights[documents[b]], moves[b], gains[b], state) < 0.0
-    for b in range(len(documents)):
-        if failed[b]:
-            i = documents[b]
-            least = min(least, add_all(words, starts[i, 0], starts[i, -1], -weights[i], proposals, b, state))
-    for b in range(len(documents)):
-        if least < 0.0 and places[b] != STAYS and not failed[b]:
-            i = documents[b]
-            add_all(words, starts[i, 0], starts[i, -1], -weights[i], proposals, b, state)
-            failed[b] = True
-    for b in range(len(documents)):
-        i = documents[b]
-        if failed[b]:
-            n_shortened += take_step(words, starts[i, 0], starts[i, -1], weights[i], stored, proposals, b, state)
-        if places[b] != STAYS:
-            for k in range(moves.shape[1]):
-                multipliers[i, k] += moves[b, k]
-    return n_shortened
-
-
-@compiled
-def work_on_pass(
-    rows,
-    y,
-    weights,
-    order,
-    ends,
-    size,
-    multipliers,
-    stored,
-    shapes,
-    state,
-    options,
-    proposals,
-    wanted,
-    starts,
-    counters,
+def work(
+    rows, y, weights, order, ends, size, multipliers, stored, shapes, state, options, proposals, wanted, starts, counters,
     patience,
-):
+):  # fmt: skip
     """One thread's share of a pass over the documents `order`, in blocks of `size`; any number of threads may call it at once.
 
     ends[j] is the number of non-zeros before document j of the order. A thread takes the next document of the block that nobody has
@@ -382,7 +208,7 @@ def work_on_pass(
                 indices[first:last], data[first:last], y[i], weights[i], multipliers[i], stored[first:last], shapes[i], state,
                 options, steps[place : place + last - first], moves[b], room,
             )  # fmt: skip
-            places[b] = place if wanted[i] >= options[2] and wanted[i] > 0.0 else STAYS
+            places[b] = place if wanted[i] >= options[1] and wanted[i] > 0.0 else STAYS
             failed[b] = False
             if places[b] != STAYS:
                 sum_cells(flat_steps[place : place + last - first], gains[b])
@@ -405,68 +231,4 @@ def work_on_pass(
                 return False
 
 
-@compiled
-def fill_contributions(rows, first, last, multipliers, state, options, shapes, stored):
-    """stored[w, z, k] = A_k x_w r_wzk at the given shapes (`options` as in `propose_document`)."""
-    indptr, indices, data = rows
-    mass, total_mass, count, weight = state
-    loss, margin, tolerance, concentration, inference, n_steps, accuracy = options
-    Z, K = weight.shape
-    most = longest(indptr)
-    local = np.empty((most, Z, K))
-    norms = np.empty((most, K))
-    theta = np.empty((Z, K))
-    fresh = np.empty((Z, K))
-    second = np.empty((Z, K))
-    third = np.empty((Z, K))
-    norm = np.empty(K)
-    scores = np.zeros(K)
-    for i in range(first, last):
-        words = indices[indptr[i] : indptr[i + 1]]
-        values = data[indptr[i] : indptr[i + 1]]
-        length = values.sum()
-        gather(words, count, local)
-        settle(
-            values, local, weight, length, concentration, inference, n_steps, accuracy,
-            shapes[i], theta, fresh, norm, second, third,
-        )  # fmt: skip
-        evaluate(values, local, length, concentration, inference, shapes[i], theta, norms, scores)
-        for p in range(len(words)):
-            for z in range(Z):
-                for k in range(K):
-                    part = values[p] * theta[z, k] * local[p, z, k] / norms[p, k]
-                    stored[indptr[i] + p, z, k] = multipliers[i, k] * part
-
-
-@compiled
-def add_contributions(rows, weights, stored, count):
-    """count[w] += sum_i weight_i stored_i,w."""
-    indptr, indices, data = rows
-    for i in range(len(indptr) - 1):
-        for p in range(indptr[i], indptr[i + 1]):
-            for z in range(count.shape[1]):
-                for k in range(count.shape[2]):
-                    count[indices[p], z, k] += weights[i] * stored[p, z, k]
-
-
-@compiled
-def make_room(rows, weights, stored, prior, least):
-    """Shrink negative contributions cell by cell, until what is left of the prior with them is its share `least`."""
-    indptr, indices, data = rows
-    gain = np.zeros_like(prior)
-    loss = np.zeros_like(prior)
-    for i in range(len(indptr) - 1):
-        for p in range(indptr[i], indptr[i + 1]):
-            for z in range(prior.shape[1]):
-                for k in range(prior.shape[2]):
-                    part = weights[i] * stored[p, z, k]
-                    gain[indices[p], z, k] += max(part, 0.0)
-                    loss[indices[p], z, k] -= min(part, 0.0)
-    for i in range(len(indptr) - 1):
-        for p in range(indptr[i], indptr[i + 1]):
-            w = indices[p]
-            for z in range(prior.shape[1]):
-                for k in range(prior.shape[2]):
-                    room = gain[w, z, k] + (1.0 - least) * prior[w, z, k]
-                    if stored[p, z, k] < 0.0 and loss[w, z, k] > room:
-                        stored[p, z, k] *= room / loss[w, z, k]
+work_on_pass = ForLoss(work, propose_document=propose_document)

@@ -2,19 +2,20 @@
 
 The margin of the label needs only log(count_w1 / count_w0), the slope along a row's step only 1 / count_w0 + 1 / count_w1, and a row
 has a single multiplier r in [0, 1] (of its label; the other outcome has -r). So a word is a record (count_w0, count_w1, difference,
-slope) of half a cache line: scoring reads the last two, a step refreshes all four. Otherwise as `suffice.kernels.words.passes`.
+slope) of half a cache line: scoring reads the last two, a step refreshes all four. Otherwise as `suffice.kernels.words.passes`. The
+loss is known by its `binary_step` (`suffice.kernels.losses`).
 """
 
 import math
 
 import numpy as np
 
-from ..compile import compiled
-from ..loops.incremental import BOUNDARY, NCLL
+from ..compile import ForLoss, compiled
+from ..loops.incremental import BOUNDARY
 from ..machine.fast_log import fast_log
 from ..machine.prefetch import prefetch
 from ..rows import rooted_row
-from .passes import DOWNWARDS, FLOOR, REST
+from .passes import DOWNWARDS, FLOOR
 
 DIFFERENCE, SLOPE = 2, 3  # columns of a record
 AHEAD = 2  # rows from now that are fetched from memory
@@ -69,29 +70,7 @@ def move_row(words, values, records, step, buffer):
         record[SLOPE] = buffer[1, p]
 
 
-@compiled
-def logistic_step(margin, slope, own, wanted):
-    """The step t from `own` towards `wanted` with own + t = 1 / (1 + exp(margin + slope t)), by safeguarded Newton."""
-    low = min(0.0, wanted)
-    high = max(0.0, wanted)
-    step = wanted / (1.0 + 0.25 * slope)
-    for _ in range(12):
-        share = 1.0 / (1.0 + math.exp(margin + slope * step))
-        value = own + step - share
-        if value > 0.0:
-            high = step
-        else:
-            low = step
-        if abs(value) < 0.05 * abs(wanted):
-            break
-        step -= value / (1.0 + slope * share * (1.0 - share))
-        if step <= low or step >= high:
-            step = 0.5 * (low + high)
-    return step
-
-
-@compiled
-def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softness, tolerance, slack):
+def binary_loop(rows, y, weights, order, multipliers, state, settings, tolerance, slack):
     indptr, indices, data, factors, room, _ = rows
     mass, total, count, weight, log_count, log_weight, log_mass = state
     records = np.empty((len(count), 4))
@@ -122,22 +101,11 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softn
         length *= factor
         slope = slope * factor * factor + 1.0 / mass[0] + 1.0 / mass[1]
         lead = sign * (score * factor + offset - length * per_word)
-        if loss == NCLL:
-            wanted = 1.0 / (1.0 + math.exp(lead)) - own
-            change += weights[i] * abs(wanted)
-            slack[i] = 0.3 * tolerance - abs(wanted)
-            if abs(wanted) < tolerance:
-                continue
-            step = logistic_step(lead, 0.5 * (1.0 + DOWNWARDS) * slope * weights[i], own, wanted)
-        else:
-            slack[i] = lead - margin - REST if own < 1e-12 else 0.0
-            if lead >= margin and own < 1e-12:
-                continue
-            step = (margin - lead - 2.0 * softness * own) / (slope * weights[i] + 2.0 * softness)
-            step = min(max(step, -own), 1.0 - own)
-            change += weights[i] * abs(step)
-            if abs(step) < tolerance:
-                continue
+        steeper = 0.5 * (1.0 + DOWNWARDS) * slope * weights[i]
+        step, wanted, slack[i] = binary_step(lead, own, slope * weights[i], steeper, settings, tolerance)
+        change += weights[i] * wanted
+        if step == 0.0 or wanted < tolerance:
+            continue
         falls = 0 if step * sign > 0.0 else 1
         if (
             abs(step) * weights[i] * max(most * factor, 1.0 / mass[falls]) > BOUNDARY
@@ -166,3 +134,6 @@ def binary_pass(rows, y, weights, order, multipliers, state, loss, margin, softn
             count[w, k] = records[w, k]
             log_count[w, k] = fast_log(records[w, k])
     return n_moved, n_shortened, change / max(weights.sum(), 1e-300)
+
+
+binary_pass = ForLoss(binary_loop)

@@ -25,7 +25,5 @@ def slope_and_shares(words, values, state, k):
 
 move_outcome = bound(own.moved, "complement", WORDS=-1.0)
 step_outcome = bound(stochastic.stepped, "complement", WORDS=-1.0)
-ncll_pass, hinge_pass = own.bind(
-    "complement", score_one=score_one, slope_and_shares=slope_and_shares, move_outcome=move_outcome
-).values()
+dual_pass = own.bind("complement", score_one=score_one, slope_and_shares=slope_and_shares, move_outcome=move_outcome)
 stochastic_pass = stochastic.bind("complement", score_one=score_one, step_outcome=step_outcome)

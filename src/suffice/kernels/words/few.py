@@ -8,7 +8,7 @@ those of `suffice.kernels.words.passes`.
 
 import numpy as np
 
-from ..compile import compiled
+from ..compile import ForLoss, compiled
 from ..machine.fast_log import fast_log
 from ..machine.lanes import WIDTH, add, larger, load, over, spread, store, times
 from ..machine.prefetch import prefetch
@@ -162,22 +162,14 @@ def keep_records(state, records):
             log_count[w, k] = records[place + LOG]
 
 
-ncll_loop, hinge_loop = own.bind(
-    "few", score_one=score_one, slope_and_shares=slope_and_shares, move_outcomes=move_outcomes
-).values()
-
-
-@compiled
-def ncll_pass(rows, y, weights, order, multipliers, state, tolerance, slack):
+def lanes_pass(rows, y, weights, order, multipliers, state, settings, tolerance, slack):
     lanes = with_records(state, len(rows[4]))
-    told = ncll_loop(rows, y, weights, order, multipliers, lanes, tolerance, slack)
+    told = lanes_loop(rows, y, weights, order, multipliers, lanes, settings, tolerance, slack)
     keep_records(state, lanes[7])
     return told
 
 
-@compiled
-def hinge_pass(rows, y, weights, order, multipliers, state, margin, softness, tolerance, slack):
-    lanes = with_records(state, len(rows[4]))
-    told = hinge_loop(rows, y, weights, order, multipliers, lanes, margin, softness, tolerance, slack)
-    keep_records(state, lanes[7])
-    return told
+dual_pass = ForLoss(
+    lanes_pass,
+    lanes_loop=own.bind("few", score_one=score_one, slope_and_shares=slope_and_shares, move_outcomes=move_outcomes),
+)

@@ -12,15 +12,16 @@ state = (mass[K], total[1], count[W, K], weight[K], log_count[W, K], log_weight[
 rows are the `pairs` of `suffice.kernels.rows`. Every pass returns (rows moved, steps shortened, mean over rows of the largest wanted
 change) and fills `slack`: above zero the row is so far from moving that the learner may leave it out of the next passes.
 
-The loops know a family only by `score_one`, `slope_and_shares` and `move_outcomes`; another family binds its own (`bind`).
+The loop knows a family only by `score_one`, `slope_and_shares` and `move_outcomes`, and a loss by the kernels of its dual (`select`,
+`direct`, `search`: see `suffice.kernels.losses`); another family binds its own (`bind`).
 """
 
 import math
 
 import numpy as np
 
-from ..compile import bound, compiled
-from ..loops.incremental import BOUNDARY, conditional_direction, softmax
+from ..compile import ForLoss, bound, compiled
+from ..loops.incremental import BOUNDARY
 from ..machine.fast_log import fast_log
 from ..machine.prefetch import LINE, prefetch
 from ..rows import pairs_row
@@ -30,7 +31,6 @@ FLOOR = 1e-12
 AHEAD = 12  # words from now that are fetched from memory
 LARGE = 2**18  # cells of a table that no near cache holds: fetching ahead pays
 WORDS = 1.0  # what a step adds of its row's words; complements take them off
-REST = 0.3  # a row whose margin is exceeded by so much may be left out of the next passes
 
 
 @compiled
@@ -145,56 +145,16 @@ def moved_outcomes(words, values, state, active, delta, n, scale, length, buffer
             move_outcome(words, values, state, active[j], scale * delta[j], length, buffer)
 
 
-@compiled
-def conditional_rate(log_posterior, rest, slopes, delta, n, highest):
-    """The root of sum_k delta_k (p_k(rate) - p_k(0)) + (rate - 1) |delta|^2 in (0, highest], where p follows the slopes."""
-    squared = 0.0
-    start = 0.0
-    for j in range(n):
-        squared += delta[j] * delta[j]
-        start += math.exp(log_posterior[j]) * delta[j]
-    low = 0.0
-    high = highest
-    rate = highest
-    log_rest = math.log(rest) if rest > 0.0 else -math.inf
-    for trial in range(12):
-        top = log_rest
-        for j in range(n):
-            top = max(top, log_posterior[j] + rate * slopes[j] * delta[j])
-        norm = rest * math.exp(-top) if rest > 0.0 else 0.0
-        first = 0.0
-        second = 0.0
-        cross = 0.0
-        for j in range(n):
-            e = math.exp(log_posterior[j] + rate * slopes[j] * delta[j] - top)
-            norm += e
-            first += e * delta[j]
-            cross += e * slopes[j] * delta[j]
-            second += e * slopes[j] * delta[j] * delta[j]
-        rise = first / norm - start + (rate - 1.0) * squared
-        if rise > 0.0:
-            high = rate
-        else:
-            low = rate
-            if trial == 0:
-                break
-        if abs(rise) < 0.05 * squared:
-            break
-        steepness = squared + second / norm - (first / norm) * (cross / norm)
-        rate = rate - rise / steepness if steepness > 0.0 else low
-        if rate <= low or rate >= high:
-            rate = 0.5 * (low + high)
-    return rate
-
-
-def ncll_loop(rows, y, weights, order, multipliers, state, tolerance, slack):
+def dual_loop(rows, y, weights, order, multipliers, state, settings, tolerance, slack):
     K = multipliers.shape[1]
     scores = np.empty(K)
     posterior = np.empty(K)
-    delta = np.empty(K)
     moves = np.empty(K)
     slopes = np.empty(K)
+    downs = np.empty(K)
+    ups = np.empty(K)
     logs = np.empty(K)
+    room = np.empty((3, K))
     active = np.empty(K, np.int64)
     buffer = np.empty(len(rows[4]))
     n_moved = 0
@@ -205,142 +165,41 @@ def ncll_loop(rows, y, weights, order, multipliers, state, tolerance, slack):
         if weights[i] <= 0.0:
             continue
         following = order[min(t + 1, len(order) - 1)]
+        own = multipliers[i]
         words, values = pairs_row(rows, i)
         length = score_one(rows, i, values, following, state, scores)
-        norm = softmax(scores, posterior)
-        largest = conditional_direction(posterior, multipliers[i], y[i], delta, tolerance)
+        n, norm, largest, slack[i] = select(scores, own, y[i], settings, tolerance, posterior, active, moves)
+        if NEEDS_SLOPES and n > 0:
+            for j in range(n):
+                slopes[j], downs[j], ups[j] = slope_and_shares(words, values, state, active[j])
+            largest = direct(scores, slopes, own, active, n, weights[i], settings, room, moves)
         change += weights[i] * largest
-        slack[i] = 0.3 * tolerance - largest
-        if largest < tolerance:
+        if n == 0 or largest < tolerance:
             continue
-        n = 0
-        rest = 1.0
+        if not NEEDS_SLOPES:
+            for j in range(n):
+                slopes[j], downs[j], ups[j] = slope_and_shares(words, values, state, active[j])
         highest = 1.0
-        for k in range(K):
-            if delta[k] != 0.0:
-                slope, down, up = slope_and_shares(words, values, state, k)
-                share = down if delta[k] < 0.0 else up
-                if share > 0.0:
-                    slope *= DOWNWARDS
-                    highest = min(highest, BOUNDARY / (abs(delta[k]) * share * weights[i]))
-                active[n] = k
-                moves[n] = delta[k]
-                slopes[n] = slope * weights[i]
-                logs[n] = scores[k] - norm
-                rest -= posterior[k]
-                n += 1
-        rate = conditional_rate(logs, max(rest, 0.0), slopes, moves, n, highest)
+        for j in range(n):
+            share = downs[j] if moves[j] < 0.0 else ups[j]
+            if abs(moves[j]) * share > 0.0:
+                slopes[j] *= DOWNWARDS
+                highest = min(highest, BOUNDARY / (abs(moves[j]) * share * weights[i]))
+            slopes[j] *= weights[i]
+        rate = search(scores, norm, posterior, active, n, slopes, moves, highest, logs)
         n_shortened += rate == highest and highest < 1.0
         for j in range(n):
-            multipliers[i, active[j]] += rate * moves[j]
+            own[active[j]] += rate * moves[j]
         move_outcomes(words, values, state, active, moves, n, weights[i] * rate, length, buffer)
         n_moved += 1
     return n_moved, n_shortened, change / max(weights.sum(), 1e-300)
 
 
-@compiled
-def pairwise_steps(scores, slopes, own, margin, delta, n):
-    """Three rounds of exact pairwise steps on the quadratic model of a row's block; entry 0 is the label. Returns the largest."""
-    for j in range(n):
-        delta[j] = 0.0
-    for _ in range(3):
-        best = -1
-        lowest = -1
-        for j in range(1, n):  # label against rival
-            step = (margin - scores[0] + scores[j]) / (slopes[0] + slopes[j])
-            step = min(max(step, own[j] + delta[j]), 1.0 - own[0] - delta[0])
-            delta[0] += step
-            delta[j] -= step
-            scores[0] += slopes[0] * step
-            scores[j] -= slopes[j] * step
-        if n == 2:
-            break
-        for j in range(1, n):
-            if best < 0 or scores[j] > scores[best]:
-                best = j
-            if own[j] + delta[j] < -1e-12 and (lowest < 0 or scores[j] < scores[lowest]):
-                lowest = j
-        if lowest >= 0 and lowest != best:  # rival against rival: needed when the label's multiplier is at one
-            step = min(
-                (scores[best] - scores[lowest]) / (slopes[best] + slopes[lowest]), -(own[lowest] + delta[lowest])
-            )
-            if step > 0.0:
-                delta[best] -= step
-                delta[lowest] += step
-                scores[best] -= slopes[best] * step
-                scores[lowest] += slopes[lowest] * step
-    largest = 0.0
-    for j in range(n):
-        largest = max(largest, abs(delta[j]))
-    return largest
-
-
-def hinge_loop(rows, y, weights, order, multipliers, state, margin, softness, tolerance, slack):
-    K = multipliers.shape[1]
-    scores = np.empty(K)
-    delta = np.empty(K)
-    slopes = np.empty(K)
-    downs = np.empty(K)
-    ups = np.empty(K)
-    wanted = np.empty(K)
-    own = np.empty(K)
-    active = np.empty(K, np.int64)
-    buffer = np.empty(len(rows[4]))
-    n_moved = 0
-    n_shortened = 0
-    change = 0.0
-    for t in range(len(order)):
-        i = order[t]
-        if weights[i] <= 0.0:
-            continue
-        following = order[min(t + 1, len(order) - 1)]
-        label = y[i]
-        words, values = pairs_row(rows, i)
-        length = score_one(rows, i, values, following, state, scores)
-        rival = -1
-        highest = -math.inf
-        for k in range(K):
-            soft = scores[k] + softness * multipliers[i, k]
-            if k != label and soft > highest:
-                rival = k
-                highest = soft
-        active[0] = label
-        n = 1
-        for k in range(K):
-            if k != label and (k == rival or multipliers[i, k] < -1e-12):
-                active[n] = k
-                n += 1
-        slack[i] = 0.0
-        if n == 2 and scores[label] - scores[rival] >= margin and multipliers[i, rival] >= -1e-12:
-            slack[i] = scores[label] - scores[rival] - margin - REST
-            continue
-        for j in range(n):
-            slope, downs[j], ups[j] = slope_and_shares(words, values, state, active[j])
-            own[j] = multipliers[i, active[j]]
-            slopes[j] = slope * weights[i] + softness
-            wanted[j] = scores[active[j]] + softness * own[j]
-        largest = pairwise_steps(wanted, slopes, own, margin, delta, n)
-        change += weights[i] * largest
-        if largest < tolerance:
-            continue
-        rate = 1.0
-        for j in range(n):
-            share = downs[j] if delta[j] < 0.0 else ups[j]
-            if abs(delta[j]) * share > 0.0:
-                rate = min(rate, BOUNDARY / (abs(delta[j]) * share * weights[i]))
-        n_shortened += rate < 1.0
-        for j in range(n):
-            multipliers[i, active[j]] += rate * delta[j]
-        move_outcomes(words, values, state, active, delta, n, weights[i] * rate, length, buffer)
-        n_moved += 1
-    return n_moved, n_shortened, change / max(weights.sum(), 1e-300)
-
-
-def bind(name, **kernels) -> dict:
-    """The two passes over the words of another family: by its `move_outcomes`, or its `move_outcome` one by one."""
+def bind(name, **kernels) -> ForLoss:
+    """The pass over the words of a family, for every loss: by its `move_outcomes`, or its `move_outcome` one by one."""
     if "move_outcomes" not in kernels:
         kernels["move_outcomes"] = bound(moved_outcomes, name, **kernels)
-    return {loop.__name__: bound(loop, name, **kernels) for loop in (ncll_loop, hinge_loop)}
+    return ForLoss(dual_loop, name, **kernels)
 
 
-ncll_pass, hinge_pass = bind("multinomial").values()
+dual_pass = bind("multinomial")

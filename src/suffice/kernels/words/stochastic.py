@@ -1,6 +1,6 @@
 """Stochastic passes over sparse counts: one step per row, nothing kept (Masegosa 2014, Algorithms 2 and 4, with stored logarithms).
 
-    count_wk += rate * weight_k * x_w,        mass_k += rate * weight_k,        weights of the loss as in `suffice.losses`
+    count_wk += rate * weight_k * x_w,        mass_k += rate * weight_k,        weights of the loss by its `weigh_largest`
 
 The exact twin is `kernels.loops.paper.words_pass`, which takes a logarithm per word and outcome; here scoring reads stored ones,
 and a step refreshes the cells it touched. Weights of at most `least` are left out (0 leaves out nothing). A cell keeps at least half
@@ -11,8 +11,7 @@ import math
 
 import numpy as np
 
-from ..compile import bound
-from ..loops.incremental import HINGE
+from ..compile import ForLoss, bound
 from ..machine.fast_log import fast_log
 from ..rows import pairs_row
 from .passes import WORDS, score_one
@@ -49,49 +48,32 @@ def stepped(words, values, state, k, step, buffer):
 step_outcome = bound(stepped, "multinomial")
 
 
-def stochastic_loop(rows, y, weights, order, rates, state, loss, margin, least):
+def stochastic_loop(rows, y, weights, order, rates, state, settings, least):
     """One pass in the given order; returns the number of cells that were kept from falling too far."""
     mass, total = state[0], state[1]
     K = len(mass)
     scores = np.empty(K)
+    signed = np.empty(K)
     buffer = np.empty(len(rows[4]))
     n_kept = 0
     for t in range(len(order)):
         i = order[t]
-        label = y[i]
         words, values = pairs_row(rows, i)
         score_one(rows, i, values, order[min(t + 1, len(order) - 1)], state, scores)
-        rival = -1
-        for k in range(K):
-            if k != label and (rival < 0 or scores[k] > scores[rival]):
-                rival = k
+        norm = weigh_largest(scores, y[i], settings, least, signed)
+        if norm == 0.0:
+            continue
         rate = rates[t] * weights[i]
-        if loss == HINGE:
-            if scores[label] - scores[rival] < margin:
-                n_kept += step_outcome(words, values, state, rival, -rate, buffer)
-                n_kept += step_outcome(words, values, state, label, rate, buffer)
-            continue
-        top = max(scores[label], scores[rival])
-        own = math.exp(scores[label] - top)
-        cut = math.log(least) - 1.0 if least > 0.0 else -700.0
-        others = 0.0
         for k in range(K):
-            if k != label:
-                scores[k] = math.exp(scores[k] - top) if scores[k] - top > cut else 0.0
-                others += scores[k]
-        if others <= least * (own + others):
-            continue
-        for k in range(K):
-            if k != label and scores[k] > least * (own + others):
-                n_kept += step_outcome(words, values, state, k, -rate * scores[k] / (own + others), buffer)
-        n_kept += step_outcome(words, values, state, label, rate * others / (own + others), buffer)
+            if signed[k] != 0.0:
+                n_kept += step_outcome(words, values, state, k, rate * signed[k] / norm, buffer)
     total[0] = mass.sum()
     return n_kept
 
 
-def bind(name, **kernels):
-    """The pass over the words of a family that brings its own `score_one` and `step_outcome`."""
-    return bound(stochastic_loop, name, **kernels)
+def bind(name, **kernels) -> ForLoss:
+    """The pass over the words of a family that brings its own `score_one` and `step_outcome`, for every loss."""
+    return ForLoss(stochastic_loop, name, **kernels)
 
 
 stochastic_pass = bind("multinomial")

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...losses import Loss
+from ...losses import loss_named
 from ..problem import Problem
 from ..state import State, Stop
 
@@ -61,7 +61,7 @@ class OnlineGibbs:
             return self._begun(start, generator, model.state_of(problem.prior))
         prior = problem.prior
         few = type(prior)(np.ones_like(prior.mass), np.full_like(prior.count, LIKELIHOOD_COUNT / model.n_topics))
-        likelihood = replace(problem, loss=Loss("nll"), prior=few)
+        likelihood = replace(problem, loss=loss_named("nll"), prior=few)
         state = self._begun(start, generator, model.state_of(few))
         for number in range(self.nll_passes):
             state = self._likelihood_pass(likelihood, replace(state, n_passes=number))
@@ -84,10 +84,11 @@ class OnlineGibbs:
         seed = int(state.generator.integers(2**31))
         memory = state.memory
         pull = 1.0 if memory.own[1] > 0.0 else 0.0
-        scale, n_shortened = online_pass(
+        loss = problem.loss.as_printed() if self.scaled else problem.loss
+        scale, n_shortened = online_pass.of(loss.kernels)(
             rows, counts, problem.y, problem.weights, order, np.full(len(order), rate), memory.arrays, memory.own,
             float(memory.scale), pull, float(model.concentration), model.sampled_code, bool(model.share),
-            int(model.n_sweeps), problem.loss.code, self.scaled, seed,
+            int(model.n_sweeps), not loss.is_discriminative, loss.settings, seed,
         )  # fmt: skip
         return replace(state, memory=replace(memory, scale=scale), n_shortened=n_shortened)
 

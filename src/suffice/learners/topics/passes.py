@@ -127,7 +127,7 @@ class IncrementalTopics:
 
     def init(self, problem: Problem, start, generator, warm=None) -> State:
         """`start` has topics that differ (EM's); its own size does not matter."""
-        from ...kernels.structures.topics_incremental import fill_contributions, make_room
+        from ...kernels.structures.topics_contributions import fill_contributions, make_room
 
         model: Any = problem.model
         X, y = problem.X, problem.y
@@ -153,7 +153,7 @@ class IncrementalTopics:
         deque(Engine(self.n_jobs).each(fill, shards(n, SHARD)), maxlen=0)
         make_room(rows, problem.weights, stored, problem.prior.count, ROOM)
         moments = self._moments(problem, multipliers, stored)
-        blocks = self.blocks * (4 if problem.loss.name == "hinge" else 1)  # its steps are bolder
+        blocks = self.blocks * (4 if problem.loss.has_corner else 1)  # its steps are bolder
         block = max(1, min(256, n // blocks))
         wanted, starts = np.full(n, np.inf), parts_of(X, PARTS)
         return State(moments, generator, memory=Documents(shapes, multipliers, stored, None, starts, wanted, block))
@@ -162,10 +162,9 @@ class IncrementalTopics:
         model: Any = problem.model
         loss = problem.loss
         tolerance = model.row_tolerance(loss, problem.prior, self.tolerance)
-        accuracy = self.tolerance * (0.1 if loss.name == "hinge" else 0.3)
+        accuracy = self.tolerance * (0.1 if loss.has_corner else 0.3)
         return (
-            loss.code,
-            float(loss.margin),
+            loss.settings,
             float(tolerance),
             float(model.concentration),
             model.code,
@@ -174,7 +173,7 @@ class IncrementalTopics:
         )
 
     def _moments(self, problem: Problem, multipliers, stored):
-        from ...kernels.structures.topics_incremental import add_contributions
+        from ...kernels.structures.topics_contributions import add_contributions
 
         count = problem.prior.count.copy()
         add_contributions(problem.model.rows_of(problem.X)[0], problem.weights, stored, count)
@@ -184,7 +183,7 @@ class IncrementalTopics:
         model, memory = problem.model, state.memory
         arrays = memory.arrays or model.state_of(state.moments)
         options = self._options(problem)
-        tolerance, wanted = options[2], memory.wanted
+        tolerance, wanted = options[1], memory.wanted
         order = state.generator.permutation(len(problem.y))
         is_full = state.n_passes % FULL == 0 or self._is_settled(problem, wanted, tolerance)
         if not is_full:
@@ -226,7 +225,7 @@ class IncrementalTopics:
         counters = np.zeros(8 * (len(starts) + 1), dtype=np.int64)
 
         def work(_thread: int) -> bool:
-            return work_on_pass(
+            return work_on_pass.of(problem.loss.kernels)(
                 model.rows_of(X)[0], problem.y, problem.weights, order, ends, size, memory.multipliers, memory.stored,
                 memory.shapes, arrays, options, proposals, memory.wanted, memory.starts, counters, PATIENCE,
             )  # fmt: skip

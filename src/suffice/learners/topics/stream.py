@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...losses import loss_named
 from ..driver import run
 from ..incremental import Warm
 from ..problem import Problem
@@ -45,7 +46,7 @@ class TopicStream:
         batch = problem.statistics()
         if not ((problem.loss.is_discriminative and model.n_outcomes > 1) or recipe.inference == "gibbs"):
             prior = recipe.likelihood_prior(model, batch)
-            problem = replace(problem, loss=replace(problem.loss, name="nll"), prior=prior)
+            problem = replace(problem, loss=loss_named("nll"), prior=prior)
             if self.statistics is None:
                 batch = recipe.solved(EM(watch=False), problem, np.random.default_rng(0)).moments - prior
             else:

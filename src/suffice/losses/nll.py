@@ -1,0 +1,19 @@
+"""Joint likelihood, -log p(x, label): maximum likelihood of labelled rows."""
+
+from __future__ import annotations
+
+from .base import LABEL, Loss, one_hot, own_scores
+
+
+class NLL(Loss):
+    name = "nll"
+    terms = ((LABEL, +1),)
+    kernels = "suffice.kernels.losses.nll"
+    has_dual = True  # multipliers of labelled rows are one-hot; those without a label move (Neal and Hinton 1998)
+    calibrates_itself = True
+
+    def labelled_values(self, scores, y):
+        return -own_scores(scores, y)
+
+    def labelled_weights(self, scores, y):
+        return one_hot(scores, y)
