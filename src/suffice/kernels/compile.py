@@ -35,6 +35,11 @@ def compiled(function, **options):
     return numba.njit(**settings)(function)
 
 
+def inlined(function):
+    """`compiled` for a kernel that a loop calls once a row: a call hands over seven numbers for every array."""
+    return compiled(function, forceinline=True)
+
+
 def summing(function):
     """`compiled` for functions whose innermost loops add up and store nothing: their sums may run in any order, in vector lanes.
 

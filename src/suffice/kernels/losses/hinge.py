@@ -8,7 +8,7 @@ outcomes on the quadratic model of the row (Crammer and Singer 2001), in which s
 
 import math
 
-from ..compile import compiled
+from ..compile import compiled, inlined
 
 REST = 0.3  # a row whose margin is exceeded by so much may be left out of the next passes
 ZERO = 1e-12  # a multiplier this small is none
@@ -25,7 +25,7 @@ def best_rival(scores, label):
     return rival
 
 
-@compiled
+@inlined
 def weigh(scores, label, settings, weights):
     """w = onehot of the label - onehot of the best rival, while the margin is not met."""
     for k in range(len(scores)):
@@ -40,7 +40,7 @@ def weigh(scores, label, settings, weights):
     return hinge if hinge > 0.0 else 0.0
 
 
-@compiled
+@inlined
 def value(scores, norm, label, settings, scratch):
     rival = -math.inf
     for k in range(len(scores)):
@@ -52,7 +52,7 @@ def value(scores, norm, label, settings, scratch):
 # -- the dual ------------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def select(scores, own, label, settings, tolerance, posterior, active, moves):
     """The label, the best rival, and every outcome that has a multiplier."""
     margin, softness = settings[0], settings[1]
@@ -112,7 +112,7 @@ def pairwise_steps(scores, slopes, own, margin, delta, n):
     return largest
 
 
-@compiled
+@inlined
 def direct(scores, slopes, own, active, n, weight, settings, room, moves):
     margin, softness = settings[0], settings[1]
     soft, stiff, held = room[0], room[1], room[2]
@@ -123,7 +123,7 @@ def direct(scores, slopes, own, active, n, weight, settings, room, moves):
     return pairwise_steps(soft, stiff, held, margin, moves, n)
 
 
-@compiled
+@inlined
 def rise(moved, delta, own, weight, label, settings, rate):
     margin, softness = settings[0], settings[1]
     total = 0.0
@@ -135,7 +135,7 @@ def rise(moved, delta, own, weight, label, settings, rate):
     return total
 
 
-@compiled
+@inlined
 def gap(scores, norm, own, label, settings):
     """h+ - <b, h>; the softened loss is the hinge of the scores that a row's own feature has added to, and what that costs."""
     margin, softness = settings[0], settings[1]
@@ -154,7 +154,7 @@ def gap(scores, norm, own, label, settings):
     return total + soft, soft + 0.5 * softness * cost - hard if softness > 0.0 else 0.0
 
 
-@compiled
+@inlined
 def binary_step(lead, own, slope, steeper, settings, tolerance):
     margin, softness = settings[0], settings[1]
     if lead >= margin and own < ZERO:

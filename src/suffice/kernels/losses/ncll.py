@@ -9,14 +9,14 @@ and its gap is the divergence KL(a || p).
 
 import math
 
-from ..compile import compiled
+from ..compile import compiled, inlined
 from ..machine.softmax import softmax
 
 FLOOR = 1e-300
 SMALL = 0.03  # entries of a direction below this share of its largest are left for a later pass
 
 
-@compiled
+@inlined
 def weigh(scores, label, settings, weights):
     """w = onehot - p."""
     norm = softmax(scores, weights)
@@ -26,12 +26,12 @@ def weigh(scores, label, settings, weights):
     return norm - scores[label]
 
 
-@compiled
+@inlined
 def value(scores, norm, label, settings, scratch):
     return norm - scores[label]
 
 
-@compiled
+@inlined
 def weigh_largest(scores, label, settings, least, weights):
     """Unnormalised: weights = w times the sum of exp, which is returned."""
     K = len(scores)
@@ -59,7 +59,7 @@ def weigh_largest(scores, label, settings, least, weights):
 # -- the dual ------------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def conditional_direction(posterior, own, label, delta, tolerance):
     """The largest entry of delta = onehot - posterior - own, whose small entries are then left for later, its sum kept at zero."""
     largest = 0.0
@@ -81,7 +81,7 @@ def conditional_direction(posterior, own, label, delta, tolerance):
     return largest
 
 
-@compiled
+@inlined
 def select(scores, own, label, settings, tolerance, posterior, active, moves):
     norm = softmax(scores, posterior)
     largest = conditional_direction(posterior, own, label, moves, tolerance)
@@ -94,7 +94,7 @@ def select(scores, own, label, settings, tolerance, posterior, active, moves):
     return n, norm, largest, 0.3 * tolerance - largest
 
 
-@compiled
+@inlined
 def rise(moved, delta, own, weight, label, settings, rate):
     total = 0.0
     for k in range(len(delta)):
@@ -105,7 +105,7 @@ def rise(moved, delta, own, weight, label, settings, rate):
     return total
 
 
-@compiled
+@inlined
 def gap(scores, norm, own, label, settings):
     """KL(onehot - r || p)."""
     total = 0.0
@@ -161,7 +161,7 @@ def conditional_rate(log_posterior, rest, slopes, delta, n, highest):
     return rate
 
 
-@compiled
+@inlined
 def search(scores, norm, posterior, active, n, slopes, moves, highest, logs):
     rest = 1.0
     for j in range(n):
@@ -191,7 +191,7 @@ def logistic_step(margin, slope, own, wanted):
     return step
 
 
-@compiled
+@inlined
 def binary_step(lead, own, slope, steeper, settings, tolerance):
     wanted = 1.0 / (1.0 + math.exp(lead)) - own
     step = logistic_step(lead, steeper, own, wanted) if abs(wanted) >= tolerance else 0.0

@@ -1,9 +1,9 @@
 """Joint likelihood: a labelled row's weights are one-hot, whatever the scores. The readable twin is `suffice.losses.nll`."""
 
-from ..compile import compiled
+from ..compile import inlined
 
 
-@compiled
+@inlined
 def weigh(scores, label, settings, weights):
     for k in range(len(scores)):
         weights[k] = 0.0
@@ -11,17 +11,17 @@ def weigh(scores, label, settings, weights):
     return -scores[label]
 
 
-@compiled
+@inlined
 def value(scores, norm, label, settings, scratch):
     return -scores[label]
 
 
-@compiled
+@inlined
 def select(scores, own, label, settings, tolerance, posterior, active, moves):
     """Multipliers are one-hot from the start: nothing moves."""
     return 0, 0.0, 0.0, 0.0
 
 
-@compiled
+@inlined
 def rise(moved, delta, own, weight, label, settings, rate):
     return 0.0
