@@ -24,6 +24,7 @@ class State:
     n_shortened: int = 0  # steps of the last pass that were shortened at the edge of the domain
     is_done: bool = False  # no step lowers the objective any more
     is_searching: bool = False  # the last pass changed the step size and not the model: a small gain means nothing
+    progress: dict[str, Any] = field(default_factory=dict)  # reported with the measure; the same names every pass
 
 
 class Stop(Enum):
@@ -43,6 +44,7 @@ class Stop(Enum):
         False,
     )
     DOMAIN = "the minimiser left the domain, so EM was kept", False
+    TIME = "max_minutes={minutes:g} are over", False
     CALLBACK = "stopped by the callback", False
     INTERRUPTED = "interrupted; the best state so far was kept", False
 
