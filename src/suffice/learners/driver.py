@@ -172,8 +172,7 @@ class Record(Snapshot):
         }
         for name, value in line.items():
             self.fit.history.setdefault(name, []).append(value)
-        if self.watch.report is not None:
-            self.is_stopped = self.watch.report(self.fit.n_iter, line) is False
+        self.is_stopped = not self.watch.passed(self.fit.n_iter, line, state)
 
     def _judge(self, state: State, previous: float) -> None:
         scale = self.problem.scale(self.last)

@@ -70,7 +70,7 @@ class Watch:
         self.signal: list[bool] = []  # not empty: the user has interrupted
 
     def child(self, name: str) -> Watch:
-        """The observer of a part of the fit, such as a fold, whose runs have an order of their own. Parts of equal names are numbered."""
+        """The observer of a part of the fit, such as a fold, whose runs have an order of their own; equal names are numbered."""
         self.counts[name] += 1
         return self.inside(f"{self.name}{name}.{self.counts[name]}")
 
@@ -86,6 +86,10 @@ class Watch:
 
     def interrupt(self) -> None:
         self.signal.append(True)
+
+    def passed(self, number: int, line: dict, state: Any) -> bool:
+        """Whether to go on, after a pass that ended with this state."""
+        return self.report is None or self.report(number, line) is not False
 
     def once(self, work: Callable[[str], Any], generator: np.random.Generator | None = None) -> Any:
         """work(name), or what it gave before the interruption; `generator` is then as it was after it."""
