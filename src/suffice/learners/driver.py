@@ -64,8 +64,8 @@ def _run(record: Record, start, generator: np.random.Generator, warm) -> Fit:
             while not record.is_over:
                 record.finished(learner.step(problem, record.state))
     except KeyboardInterrupt:
-        record.interrupted()
         watch.interrupt()
+        record.interrupted()
         warnings.warn(f"training was {record.fit.stopped}", stacklevel=5)
     record.fit.memory = getattr(record.state, "memory", None)
     return record.fit

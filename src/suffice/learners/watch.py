@@ -138,13 +138,13 @@ class Watch:
 
 
 class Silent(Watch):
-    """The observer of a run that nobody observes: an interruption ends that run alone."""
+    """The observer of a run that is part of another one or of a stream: an interruption is the business of whoever began it."""
 
     def inside(self, name: str) -> Watch:
         return self
 
     def interrupt(self) -> None:
-        return
+        raise KeyboardInterrupt
 
 
 SILENT = Silent()
