@@ -365,7 +365,7 @@ def test_stopping_is_by_the_gap(case):
 def test_running_out_of_passes_is_said(case):
     found = fit(Incremental(), case.problem("ncll"), case.moments, max_epochs=1, tol=1e-12)
     assert not found.converged
-    assert found.stopped == "max_epochs=1 passes were made"
+    assert found.stopped == "1 passes were made, and no more are allowed"
 
 
 def test_a_warm_start_that_asks_too_much_is_shortened(case):

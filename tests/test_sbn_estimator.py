@@ -147,7 +147,7 @@ def test_interruption_keeps_a_usable_model():
             raise KeyboardInterrupt
 
     model = SigmoidBeliefNetwork(**SMALL, callback=stop).fit(bars())
-    assert model.stopped_ == "interrupted" and model.network_.is_finite()
+    assert model.stopped_.startswith("interrupted") and model.network_.is_finite()
     assert exact(model, bars()[:50]).mean > -16
 
 

@@ -8,6 +8,8 @@ the best in the first fold is not tried in the others.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..engines.threads import Engine
@@ -101,8 +103,8 @@ class Selection:
         return np.concatenate(list(self.engine.each(lambda fold: self._fold_scores(fold, setting), folds)))
 
     def _fold_scores(self, fold: Fold, setting) -> np.ndarray:
-        def work(_name: str) -> tuple[np.ndarray, dict]:
-            scores = self.recipe.fold_scores(self.problem, fold, setting)
+        def work(name: str) -> tuple[np.ndarray, dict]:
+            scores = self.recipe.fold_scores(self.problem, replace(fold, watch=fold.watch.inside(name)), setting)
             return scores, self.recipe.kept_of(fold)
 
         scores, kept = fold.watch.once(work, fold.generator)

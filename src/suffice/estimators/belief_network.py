@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..reading.guards import all_or_nothing, one_blas_thread
 from ..structures.network import Network, sample_hidden, sample_visible
+from .network_rows import checked_rows
+from .watched import Watched
 
 __all__ = ["SigmoidBeliefNetwork"]
 
@@ -23,7 +23,7 @@ PASSED_ON = ("data", "learner", "m_step", "max_iter", "batch_size", "n_sweeps", 
              "learning_rate", "max_minutes", "n_jobs")  # fmt: skip
 
 
-class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SigmoidBeliefNetwork(Watched, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A directed network of binary units, learned by Monte Carlo EM (Neal 1992; Song et al. 2016).
 
     Use it to learn a density of binary images or word counts that can be sampled, scored, conditioned and completed.
@@ -63,9 +63,11 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Put the one-hot label `y` in the visible layer, for `sample(label=...)`.
     binarize : float or None, default=0.5
         Values above are ones (binary data); None demands zeros and ones.
-    checkpoint, resume : path or None
-        Where to write checkpoints every `checkpoint_minutes`, and one to continue from: the result is that of a run
-        that never stopped.
+    checkpoint : path or None, default=None
+        Where the fit writes where it stands, every `checkpoint_minutes`; within a pass too.
+    checkpoint_minutes : float, default=3.0
+    resume : path, True or None, default=None
+        A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
     max_minutes : float or None
         A time budget: rates fall with time instead of passes and training stops in time.
     callback : callable or None
@@ -74,6 +76,8 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Threads; they do not change the result.
     n_temperatures : int, default=300
         Temperatures of annealed importance sampling in `score_samples`.
+    verbose : int, default=0
+        Print a line a pass.
 
     Attributes
     ----------
@@ -81,6 +85,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     biases_ : list of arrays, the layer below each weight matrix
     top_bias_ : array
     history_ : list of dict, one a pass
+        What `callback` is given.
     components_ : the first weights, one picture a hidden unit
     recognition_ : dict of arrays or None
     stopped_ : why training ended
@@ -98,6 +103,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     True
     """
 
+    _free = ("n_temperatures",)
     _parameter_constraints: dict = {  # noqa: RUF012
         "hidden": ["array-like"],
         "data": [StrOptions({"binary", "count"})],
@@ -129,7 +135,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                  n_sweeps=2, n_samples=1, inner_updates=1, rate="linear", step=0.2, joint_step=0.1, greedy_share=0.55,
                  alpha=0.501, penalty=0.0, dispersion=0.8, activity=0.01, max_weight=8.0, learning_rate=None,
                  with_labels=False, binarize=0.5, checkpoint=None, checkpoint_minutes=3.0, resume=None, max_minutes=None, callback=None,
-                 n_temperatures=300, n_jobs=1, random_state=None):  # fmt: skip
+                 n_temperatures=300, n_jobs=1, random_state=None, verbose=0):  # fmt: skip
         self.hidden = hidden
         self.data = data
         self.learner = learner
@@ -159,6 +165,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.n_temperatures = n_temperatures
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -167,36 +174,45 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         tags.input_tags.positive_only = self.data == "count"
         return tags
 
+    @all_or_nothing
     def fit(self, X, y=None) -> SigmoidBeliefNetwork:
         """Learn from rows X; `y` is used only with `with_labels=True`."""
+        from ..learners.network import passes
         from ..learners.network.monte_carlo import VisibleRows
-        from ..learners.network.run import Trainer
 
         self._validate_params()
-        X = self._checked(X, reset=True)
-        settings = self._settings()
+        X = checked_rows(self, X, reset=True)
+        self._check_settings()
         if self.with_labels:
             X = self._with_labels(X, y)
-        trainer = Trainer(
-            VisibleRows(X, self.data), settings, self.checkpoint, self.checkpoint_minutes, self.resume, self.callback
-        )
-        run = trainer.train()
-        self.network_ = run.network
-        self.weights_, self.biases_, self.top_bias_ = run.network.weights, run.network.biases, run.network.top_bias
-        self.components_ = run.network.weights[0]
-        recognition = {name: a for name, a in run.arrays.items() if name.startswith("rec")}
-        self.recognition_ = recognition or None
-        self.history_, self.stopped_ = run.history, run.stopped
-        self.n_iter_ = len(run.history)
+        watch = self._watch(X)
+        watch.report = self._after_pass
+        with one_blas_thread():
+            fit = passes.train(VisibleRows(X, self.data), self._settings(watch), watch)
+        watch.close()
+        self.network_ = network = fit.moments
+        self.weights_, self.biases_, self.top_bias_ = network.weights, network.biases, network.top_bias
+        self.components_, self.recognition_ = network.weights[0], passes.recognition_of(fit.memory)
+        self.history_, self.n_iter_, self.stopped_ = passes.pass_lines(fit.history), fit.n_iter, fit.stopped
         return self
+
+    def _after_pass(self, number: int, line: dict) -> Any:
+        """What the callback says of the pass."""
+        from ..learners.network.passes import pass_line
+
+        line = pass_line(line)
+        if self.verbose:
+            quantities = [name for name in ("bound", "lower_bound", "log_visible") if name in line]
+            told = ", ".join(f"{name.replace('_', ' ')} {line[name]:.4f}" for name in quantities)
+            times = f"{line['seconds']:.1f} s, {line['seconds_left']:.0f} s left"
+            print(f"{type(self).__name__} stage {line['stage']} pass {line['pass']}: {told}, {times}", flush=True)
+        return None if self.callback is None else self.callback(line)
 
     @property
     def _n_features_out(self) -> int:
         return self.network_.sizes[1]
 
-    def _settings(self):
-        from ..learners.network.state import Settings
-
+    def _check_settings(self) -> None:
         hidden = tuple(self.hidden)
         if not hidden or not all(isinstance(n, Integral) and n > 0 for n in hidden):
             raise ValueError(
@@ -206,48 +222,15 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             raise ValueError('learner="gibbs" draws PG(1, psi) and so needs data="binary"; use "mcem" for counts')
         if self.m_step == "sgd" and self.learner != "nvil":
             raise ValueError(f'm_step="sgd" goes with learner="nvil" only, not with learner={self.learner!r}')
-        seed = self.random_state
-        if not isinstance(seed, Integral):
-            seed = check_random_state(seed).randint(2**31 - 1)
+
+    def _settings(self, watch):
+        from ..learners.network.settings import Settings
+
+        is_seed = isinstance(self.random_state, Integral)
+        seed = int(self.random_state) if is_seed else self._fit_seed(watch)
         chosen = {name: getattr(self, name) for name in PASSED_ON}
         average = 0.3 if self.learner == "gibbs" else 0.0  # a posterior mean instead of one draw
-        return Settings(hidden=tuple(int(n) for n in hidden), seed=int(seed), average=average, **chosen)
-
-    def _checked(self, X, reset: bool) -> Any:
-        """X as a dense array; counts that come sparse stay so in `fit` (a corpus may not fit in memory otherwise)."""
-        X = validate_data(
-            self, X, reset=reset, accept_sparse="csr", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
-        )
-        if issparse(X) and reset and self.data == "count" and not self.with_labels:
-            with np.errstate(invalid="ignore"):
-                if ((X.data >= 0) & (X.data % 1 == 0)).all():  # so neither NaN nor infinity
-                    return X
-        X = np.asarray(X.todense()) if issparse(X) else X
-        if np.isinf(X).any():
-            raise ValueError(
-                "Input X contains infinity or a value too large: only numbers and NaN (missing) are allowed"
-            )
-        if self.data == "count":
-            bad = ~np.isnan(X) & ((X < 0) | (np.floor(X) != X))
-            if bad.any():
-                n, i = np.argwhere(bad)[0]
-                raise ValueError(
-                    f"Negative values in data or fractions are no counts: X[{n}, {i}] = {X[n, i]}; "
-                    'counts are whole numbers from 0, and data="binary" takes zeros and ones'
-                )
-            return X
-        other = ~np.isnan(X) & (X != 0) & (X != 1)
-        if other.any():
-            n, i = np.argwhere(other)[0]
-            if self.binarize is None:
-                raise ValueError(
-                    f"X[{n}, {i}] = {X[n, i]} is neither 0 nor 1; set binarize=THRESHOLD to cut values into 0 and 1"
-                )
-            if reset:
-                text = f"X has values besides 0 and 1 (X[{n}, {i}] = {X[n, i]}): cut at binarize={self.binarize}"
-                warnings.warn(text, DataConversionWarning, stacklevel=3)
-            X = np.where(np.isnan(X), np.nan, (self.binarize < X).astype(float))
-        return X
+        return Settings(hidden=tuple(int(n) for n in self.hidden), seed=seed, average=average, **chosen)
 
     def _with_labels(self, X, y) -> np.ndarray:
         if y is None or len(y) != len(X):
@@ -260,7 +243,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         from ..learners.network.monte_carlo import VisibleRows
 
         check_is_fitted(self, "network_")
-        X = self._checked(X, reset=False)
+        X = checked_rows(self, X, reset=False)
         if self.with_labels:
             X = np.column_stack([X, np.full((len(X), len(self.classes_)), np.nan)])
         return VisibleRows(X, self.data)
@@ -283,7 +266,7 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def impute(self, X, *, n_burn: int = 50, n_samples: int = 50) -> np.ndarray:
         """X with every NaN replaced by its posterior mean."""
         found = self.reconstruct(X, n_burn=n_burn, n_samples=n_samples)
-        X = self._checked(X, reset=False)
+        X = checked_rows(self, X, reset=False)
         return np.where(np.isnan(X), found, X)
 
     def score_samples(self, X) -> np.ndarray:
@@ -340,10 +323,12 @@ class SigmoidBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
 
 def load_network(path) -> Network:
-    """The current parameters of a checkpoint: to look at a run that is still going."""
-    from ..learners.network.checkpoints import load
-    from ..learners.network.state import network_from
+    """The network of a checkpoint: to look at a fit that is still going."""
+    from ..saving.checkpoints import load_checkpoint
 
-    header, arrays = load(path)
-    settings = header["settings"]
-    return network_from(arrays, "network", len(settings["hidden"]), settings["data"], settings.get("dispersion", 1.0))
+    found = load_checkpoint(path)
+    states = [snapshot.state for snapshot in found.under_way.values()] + [entry.result for entry in found.done.values()]
+    networks = [state.moments for state in states if isinstance(getattr(state, "moments", None), Network)]
+    if not networks:
+        raise ValueError(f"checkpoint={str(path)!r} is of {found.identity['estimator']} and has no network in it yet")
+    return networks[0]

@@ -146,7 +146,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
             X, codes, weights = _safe_indexing(X, used), codes[used], weights[used]
         rows = reader.learn(X, column_names(self))
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
-        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        generator = np.random.default_rng(self._fit_seed(watch))
         self.class_count_ = label_masses(codes, weights, len(self.classes_))
         rows, codes, weights = self._rows_that_count(rows, codes, weights, loss)
         with one_blas_thread():
@@ -155,8 +155,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
             if warm is not None and warm.structure is not None:
                 problem = replace(problem, model=warm.structure)
             trained = train(problem, recipe, generator, watch, warm)
-        if watch.keeper is not None:
-            watch.keeper.write()
+        watch.close()
         self._keep(trained, reader if trained.reader is None else trained.reader, recipe)
         self._stream = recipe.stream_after(trained)
         self._finish(trained.fit, trained.choice)

@@ -42,6 +42,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     max_epochs : int, default=100
     tol : float, default=1e-3
     random_state : int, RandomState instance or None, default=None
+    n_jobs : int or None, default=None
+        Threads. The result does not depend on it.
+    verbose : int, default=0
+        Print a line a pass.
+    checkpoint : path or None, default=None
+        Where the fit writes where it stands, every `checkpoint_minutes`.
+    checkpoint_minutes : float, default=3.0
+    resume : path, True or None, default=None
+        A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
 
     Attributes
     ----------
@@ -62,7 +71,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self, *, loss="hinge", weighing="tfidf", ngrams=(1, 1), min_documents=1, max_words=None, lowercase=True,
         stop_words=None, token_pattern=r"(?u)\b\w\w+\b", prior="auto", algorithm="auto", max_epochs=100, tol=1e-3,
-        random_state=None,
+        random_state=None, n_jobs=None, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         self.loss = loss
         self.weighing = weighing
@@ -77,6 +86,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.max_epochs = max_epochs
         self.tol = tol
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_minutes = checkpoint_minutes
+        self.resume = resume
 
     def fit(self, documents, y, sample_weight=None) -> TextClassifier:
         """Learn from documents (an iterable of strings) and their labels."""
@@ -90,7 +104,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         weigher = TfidfTransformer(sublinear_tf=True).fit(counts) if self.weighing == "tfidf" else None
         model = MultinomialNB(
             loss=self.loss, prior=self.prior, algorithm=self.algorithm, max_epochs=self.max_epochs, tol=self.tol,
-            random_state=self.random_state,
+            random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose, checkpoint=self.checkpoint,
+            checkpoint_minutes=self.checkpoint_minutes, resume=self.resume,
         )  # fmt: skip
         model.fit(counts if weigher is None else weigher.transform(counts, copy=False), y, sample_weight)
         self._counter, self._weigher, self.model_ = counter, weigher, model

@@ -6,15 +6,18 @@ A learner is a frozen record of options with
 
 The state carries the moments and their measure, F on all rows. The driver keeps the best state, so an interruption loses nothing. The
 history holds every pass's own objective and, as "best", the lowest so far. A learner whose measure costs as much as a pass may leave
-it out (None) after some of them; `measured(problem, state)` then makes it up for the last one. A learner that makes its passes inside
-another library has `drive(problem, state, record)` in the place of `step` and calls `record(state)` after each: True says stop.
+it out (None) after some of them; where it has `measured(problem, state)` this makes it up for the last one.
+
+A learner that makes its passes inside another library, or whose passes are long, has `drive(problem, state, record)` in the place of
+`step`. It calls `record(state)` after each pass (True says stop), and may call `record.offer(state)` within one: a checkpoint is
+written there if it is time, and `drive` is given that state when the run resumes.
 """
 
 from __future__ import annotations
 
-import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,80 +35,76 @@ def run(
 ) -> Fit:  # fmt: skip
     """The fit after passes until the gap (or, where there is none, the decrease of F over some passes) is below `tol`.
 
-    `warm` is what the learner may begin with (multipliers of another run). `keep_best=False` keeps the last state and not the best.
-    Where the learner's option `watch` is off, nothing is measured: the last state of at most `max_epochs` passes.
+    `warm` is what the learner may begin with (multipliers of another run). `keep_best=False` keeps the last state and not the best,
+    unless the run is interrupted. Where the learner's option `watch` is off, nothing is measured: the last state of at most
+    `max_epochs` passes.
     """
-    return watch.once(
-        lambda name: _run(learner, problem, start, generator, max_epochs, tol, warm, keep_best, watch, name), generator
-    )
+
+    def work(name: str) -> Fit:
+        if not getattr(learner, "watch", True):
+            return _run_unwatched(learner, problem, start, generator, max_epochs, warm, watch, name)
+        record = Record(learner, problem, max_epochs, tol, keep_best, watch, name)
+        return _run(record, start, generator, warm)
+
+    fit = watch.once(work, generator)
+    return replace(fit, history={name: list(values) for name, values in fit.history.items()})  # the journal's stays
 
 
-def _run(learner, problem, start, generator, max_epochs, tol, warm, keep_best, watch: Watch, name: str) -> Fit:
-    if not getattr(learner, "watch", True):
-        return _run_unwatched(learner, problem, start, generator, max_epochs, warm)
-    snapshot = watch.recalled(name)
-    if snapshot is None:
-        first = problem.measure(start)
-        record = Record(learner, problem, Fit(start, first, first=first), first, max_epochs, tol, keep_best)
-        state = None
-    else:
-        record = Record(learner, problem, snapshot.fit, snapshot.last, max_epochs, tol, keep_best)
-        record.n_quiet, record.before, state = snapshot.n_quiet, snapshot.seconds, snapshot.state
-        generator.bit_generator.state = state.generator.bit_generator.state
-        state.generator = generator
-    record.watch, record.name = watch, name
+def _run(record: Record, start, generator: np.random.Generator, warm) -> Fit:
+    learner, problem, watch = record.learner, record.problem, record.watch
+    record.begin(start, generator)
     try:
         if watch.is_interrupted:
             return record.fit.ended(Stop.INTERRUPTED)
-        if state is None:
-            state = learner.init(problem, start, generator, warm)
-            record.state = state
+        if record.state is None:
+            record.state = learner.init(problem, start, generator, warm)
         if hasattr(learner, "drive"):
-            learner.drive(problem, state, record)
+            learner.drive(problem, record.state, record)
         else:
             while not record.is_over:
-                state = learner.step(problem, state)
-                state = record.finished(state)
+                record.finished(learner.step(problem, record.state))
     except KeyboardInterrupt:
-        record.interrupted()
         watch.interrupt()
-        warnings.warn(f"training was {record.fit.stopped}", stacklevel=3)
+        record.interrupted()
+        warnings.warn(f"training was {record.fit.stopped}", stacklevel=5)
     record.fit.memory = getattr(record.state, "memory", None)
     return record.fit
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """A run at the end of a pass: enough to go on from there."""
-
-    state: State
-    fit: Fit
-    last: Measure
-    n_quiet: int
-    seconds: float
-
-
 @dataclass
-class Record:
+class Snapshot:
+    """A run at the end of a pass, or at a point within one: enough to go on from there."""
+
+    state: State | None = None
+    fit: Fit = field(default_factory=lambda: Fit(None))
+    last: Any = None  # Measure of the last pass that was measured
+    best: Any = None  # moments of the lowest measure
+    lowest: Any = None  # Measure
+    n_quiet: int = 0  # passes in a row that lowered F by too little to count
+    before: float = 0.0  # seconds so far
+
+
+class Record(Snapshot):
     """The passes of a run so far: the best of them, the history, and whether it is over."""
 
-    learner: Any
-    problem: Any
-    fit: Fit
-    last: Measure  # of the last pass that was measured
-    max_epochs: int
-    tol: float
-    keep_best: bool
-    watch: Watch = SILENT
-    name: str = ""
-    state: State | None = None
-    before: float = 0.0  # seconds of the part of the run before an interruption
-    n_quiet: int = 0  # passes in a row that lowered F by too little to count
-    is_over: bool = False
-    began: float = field(default_factory=time.perf_counter)
+    def __init__(self, learner, problem, max_epochs: int, tol: float, keep_best: bool, watch: Watch, name: str) -> None:
+        self.learner, self.problem = learner, problem
+        self.max_epochs, self.tol, self.keep_best = max_epochs, tol, keep_best
+        self.watch, self.name = watch, name
+        self.can_measure = hasattr(learner, "measured")
+        self.is_stopped = False  # by the callback
 
-    def __post_init__(self) -> None:
+    def begin(self, start, generator: np.random.Generator) -> None:
+        """From the start, or from where the run was when it was interrupted."""
+        found = self.watch.recalled(self.name)
+        if found is None:
+            first = self.problem.measure(start)
+            found = Snapshot(None, Fit(start, first, first=first), first, start, first)
+        for each in fields(Snapshot):
+            setattr(self, each.name, getattr(found, each.name))
+        resume_generator(self.state, generator)
         self.is_over = self.fit.n_iter >= self.max_epochs
+        self.began = self.watch.clock()
 
     @property
     def kept(self) -> Measure:
@@ -114,87 +113,124 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        return self.before + time.perf_counter() - self.began
+        return self.before + self.watch.clock() - self.began
 
     def __call__(self, state: State) -> bool:
         """Whether to stop, after a pass that ended with this state."""
         self.finished(state)
         return self.is_over
 
+    def offer(self, state: State) -> None:
+        """Write a checkpoint, if it is time; `state` is whole but may be within a pass."""
+        self.state = state
+        self.watch.offer(self.name, self._snapshot)
+
     def finished(self, state: State) -> State:
         """The state after a pass, measured if it is the last one; all that follows from the pass is noted."""
         fit = self.fit
         fit.n_iter += 1
-        if state.measure is None and fit.n_iter == self.max_epochs:
+        if state.measure is None and fit.n_iter == self.max_epochs and self.can_measure:
             state = self.learner.measured(self.problem, state)
         self.state = state
         previous = self.kept.objective
-        if state.measure is not None:
-            self.last = state.measure
-            if not self.keep_best or self.last.objective <= previous or not np.isfinite(previous):
-                fit.moments, fit.measure = state.moments, self.last
+        self._compare(state)
         self._note(state)
         if state.measure is not None:
             self._judge(state, previous)
+        if not self.is_over and state.is_done and (state.measure is not None or not self.can_measure):
+            self.end(getattr(self.learner, "ends", Stop.NO_STEP), n=fit.n_iter)
         if not self.is_over and fit.n_iter >= self.max_epochs:
             self.end(Stop.PASSES, n=self.max_epochs)
-        if not self.is_over:
-            self.watch.offer(self.name, self._snapshot)
+        if self.is_over:
+            return state
+        if self.is_stopped:
+            self.end(Stop.CALLBACK)
+            self.watch.keep(self.name, self._snapshot)
+            self.watch.interrupt()
+        else:
+            self.offer(state)
         return state
+
+    def _compare(self, state: State) -> None:
+        """Keep the state: where it is the best so far, or always."""
+        fit = self.fit
+        if state.measure is not None:
+            self.last = state.measure
+            if self.last.objective <= self.lowest.objective or not np.isfinite(self.lowest.objective):
+                self.best, self.lowest = state.moments, self.last
+                fit.moments, fit.measure = self.best, self.lowest
+        if not self.keep_best and (state.measure is not None or not self.can_measure):
+            fit.moments, fit.measure = state.moments, self.last
 
     def _note(self, state: State) -> None:
         line = {
             **{name: getattr(self.last, name) for name in ("objective", "nll", "ncll", "hinge", "accuracy", "gap")},
-            "best": self.kept.objective,
+            "best": self.lowest.objective,
             "shortened": state.n_shortened,
             "seconds": self.seconds,
+            **state.progress,
         }
         for name, value in line.items():
             self.fit.history.setdefault(name, []).append(value)
-        if self.watch.report is not None and self.watch.report(self.fit.n_iter, line) is False:
-            self.end(Stop.CALLBACK)
+        self.is_stopped = not self.watch.passed(self.fit.n_iter, line, state)
 
     def _judge(self, state: State, previous: float) -> None:
         scale = self.problem.scale(self.last)
         if self.last.gap <= self.tol * scale:
             self.end(Stop.GAP, tol=self.tol)
-            return
-        if not np.isfinite(self.last.gap):
+        elif not np.isfinite(self.last.gap):
             gain = previous - self.kept.objective
             self.n_quiet = self.n_quiet + 1 if gain <= 0.1 * self.tol * scale else 0
             if self.n_quiet >= self.problem.patience and not state.is_searching:
                 passes = "two passes" if self.problem.patience == 2 else "a pass"
                 self.end(Stop.SMALL_GAIN, passes=passes, tol=self.tol)
-                return
-        if state.is_done:
-            self.end(getattr(self.learner, "ends", Stop.NO_STEP), n=self.fit.n_iter)
 
     def end(self, stop: Stop, details: dict | None = None, /, **more: Any) -> None:
         self.is_over = True
         self.fit.ended(stop, **(details or {}), **more)
 
     def interrupted(self) -> None:
-        """Keep the last whole pass if it was not measured and is the best."""
-        state = self.state
-        if state is not None and state.measure is None and state.n_passes > 0 and hasattr(self.learner, "measured"):
+        """Keep the best state: that of the last whole pass where it was not measured yet and is the best, or where nothing ever was."""
+        state, fit = self.state, self.fit
+        if not self.keep_best:
+            fit.moments, fit.measure = self.best, self.lowest
+        if state is not None and state.measure is None and state.n_passes > 0 and self.can_measure:
             state = self.learner.measured(self.problem, state)
             assert state.measure is not None
-            if state.measure.objective <= self.kept.objective:
-                self.fit.moments, self.fit.measure = state.moments, state.measure
+            if state.measure.objective <= self.lowest.objective:
+                fit.moments, fit.measure = state.moments, state.measure
+        elif state is not None and not np.isfinite(self.lowest.objective):
+            fit.moments = state.moments
         self.end(Stop.INTERRUPTED)
 
     def _snapshot(self) -> Snapshot:
-        assert self.state is not None
-        return Snapshot(self.state, self.fit, self.last, self.n_quiet, self.seconds)
+        values = {each.name: getattr(self, each.name) for each in fields(Snapshot)}
+        return Snapshot(**{**values, "before": self.seconds})
 
 
-def _run_unwatched(learner, problem, start, generator, max_epochs: int, warm) -> Fit:
+def resume_generator(state: State | None, generator: np.random.Generator) -> None:
+    """Put the generator where that of a state was; the state has this one from now on."""
+    if state is not None and state.generator is not None:
+        generator.bit_generator.state = state.generator.bit_generator.state
+        state.generator = generator
+
+
+def _run_unwatched(learner, problem, start, generator, max_epochs: int, warm, watch: Watch, name: str) -> Fit:
     """Passes without measures and history: the last state."""
-    state = learner.init(problem, start, generator, warm)
-    n_iter = 0
-    while n_iter < max_epochs and not state.is_done:
-        state = learner.step(problem, state)
-        n_iter += 1
+    found = watch.recalled(name) or Snapshot()
+    state, n_iter = found.state, found.fit.n_iter
+    if state is None:
+        state = learner.init(problem, start, generator, warm)
+    resume_generator(state, generator)
+    try:
+        while n_iter < max_epochs and not state.is_done and not watch.is_interrupted:
+            state = learner.step(problem, state)
+            n_iter += 1
+            watch.offer(name, partial(Snapshot, state, Fit(None, n_iter=n_iter)))
+    except KeyboardInterrupt:
+        watch.interrupt()
     moments = learner.last_moments(problem, state)
     fit = Fit(moments, n_iter=n_iter, memory=state.memory)
+    if watch.is_interrupted:
+        return fit.ended(Stop.INTERRUPTED)
     return fit.ended(Stop.NO_STEP) if state.is_done else fit.ended(Stop.PASSES, n=max_epochs)

@@ -24,25 +24,27 @@ class State:
     n_shortened: int = 0  # steps of the last pass that were shortened at the edge of the domain
     is_done: bool = False  # no step lowers the objective any more
     is_searching: bool = False  # the last pass changed the step size and not the model: a small gain means nothing
+    progress: dict[str, Any] = field(default_factory=dict)  # reported with the measure; the same names every pass
 
 
 class Stop(Enum):
     """Why a run ended: a sentence, and whether that is convergence."""
 
     GAP = "the duality gap fell below tol={tol:g}", True
-    SMALL_GAIN = "{passes} lowered the objective by less than tol={tol:g}", True
+    SMALL_GAIN = "{passes} improved the objective by less than tol={tol:g}", True
     NO_STEP = "no step lowers the objective any more", True
     FLAT = "the gradient of the objective is zero", True
     CLOSED_FORM = "closed form", True
     ONE_PASS = "one pass over the batch", True
     LIKELIHOOD = "maximum likelihood was kept: {reason}", True
     SCHEDULE = "{n} passes were made", True  # a learner that has a fixed number of them
-    PASSES = "max_epochs={n} passes were made", False
+    PASSES = "{n} passes were made, and no more are allowed", False
     LINE_SEARCH = (
         "no lower point was found along the last direction of the minimiser, and its gradient is not zero",
         False,
     )
     DOMAIN = "the minimiser left the domain, so EM was kept", False
+    TIME = "max_minutes={minutes:g} are over", False
     CALLBACK = "stopped by the callback", False
     INTERRUPTED = "interrupted; the best state so far was kept", False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import stat
 import tempfile
@@ -24,7 +25,7 @@ def replacing(path: PathOrFile) -> Iterator[IO[bytes]]:
         raise OSError(f"{str(path)!r} is not a regular file: give another name to save to")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist: create it first")
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.{os.getpid()}.", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "w+b") as file:
             yield file
@@ -50,3 +51,22 @@ def _mode_of(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+def remove_leftovers(path: str | os.PathLike) -> None:
+    """Delete what processes left beside `path` that were killed while they wrote."""
+    target = Path(os.path.realpath(path))
+    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+        with contextlib.suppress(ValueError, OSError):
+            if not _is_running(int(leftover.name.split(".")[-3])):
+                leftover.unlink()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -167,7 +167,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
         X = validated(self, reader, X, reset=True)
         watch = self._watch(X, sample_weight, labels)
         rows, weights, labels = self._training_rows(reader, X, sample_weight, labels, reset=True)
-        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        generator = np.random.default_rng(self._fit_seed(watch))
         model = self._centred(self._structure(reader, rows, self.n_components, weights), rows, weights)
         last = last if last is not None and last.fits(model, reader) else None
         model = model if last is None else last.structure
@@ -175,8 +175,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
         with one_blas_thread(), engine.open():
             problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
             problem, fit = self._run(problem, generator, last, watch)
-        if watch.keeper is not None:
-            watch.keeper.write()
+        watch.close()
         self._reader_ = reader
         self._keep(problem, fit)
         self._stream = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -12,14 +13,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ...engines.threads import n_threads
 from ...evaluation.perplexity import Perplexity
 from ...evaluation.results import Estimate
+from ...learners.driver import Stop, run
 from ...learners.topics import allocation as learners
+from ...learners.topics.allocation_passes import (
+    AllocationProblem,
+    BatchAllocation,
+    OnlineAllocation,
+    SampledAllocation,
+)
 from ...reading.documents import counts_of, telling_words
 from ...reading.guards import all_or_nothing, naming, refuse_huge
+from ..watched import Watched
 
 INFERENCES = ("variational", "map", "gibbs")
 
 
-class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LatentDirichletAllocation(Watched, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Topics of a collection of documents: every document mixes `n_topics` distributions of words in proportions of its own.
 
     Use it to see what a collection is about (`top_words`), for proportions as features (`transform`), and as a density of documents.
@@ -50,6 +59,12 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Threads (-1: one for every core). They do not change the result.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
+        Print a line a pass.
+    checkpoint : path or None, default=None
+        Where the fit writes where it stands, every `checkpoint_minutes`.
+    checkpoint_minutes : float, default=3.0
+    resume : path, True or None, default=None
+        A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
 
     Attributes
     ----------
@@ -59,7 +74,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         p(word | topic).
     history_ : list of float
         The objective after each pass (of "gibbs": log p(words | topics drawn)).
-    n_iter_ : int
+    n_iter_, converged_, stopped_ : passes made, whether training came to its end, and why it stopped.
 
     Examples
     --------
@@ -76,6 +91,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def __init__(
         self, n_topics=10, *, inference="variational", algorithm="online", concentration=0.1, prior=0.1, max_iter="auto",
         batch_size=256, decay=0.7, offset=10.0, total_documents=None, tol=1e-5, n_jobs=None, random_state=None, verbose=0,
+        checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         self.n_topics = n_topics
         self.inference = inference
@@ -91,6 +107,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_minutes = checkpoint_minutes
+        self.resume = resume
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -99,21 +118,31 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """Learn from documents X (counts of words, array-like or sparse); y is ignored."""
         self._check_parameters()
         X = self._documents(X, reset=True)
-        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        watch = self._watch(X)
+        generator = np.random.default_rng(self._fit_seed(watch))
         model = self._new(learners.start(X, int(self.n_topics), generator))
-        report, n_steps = self._report if self.verbose else None, 0
-        if self.inference == "gibbs":
-            history = learners.gibbs(model, X, self._passes(200), generator, report)
-        elif self.algorithm == "batch":
-            history = learners.batch(model, X, self._passes(100), self.tol, report)
-        else:
-            size = min(int(self.batch_size), -(-X.shape[0] // 10))
-            history, n_steps = learners.online(
-                model, X, self._passes(20), size, self.decay, self.offset, generator, report
-            )
-        self.history_, self.n_iter_, self._n_steps, self._n_seen = history, len(history), n_steps, float(X.shape[0])
-        self._keep(model)
+        learner, n_passes = self._learner(X.shape[0])
+        problem = AllocationProblem(model, X)
+        fit = run(
+            learner, problem, model.count, generator, max_epochs=n_passes, tol=self.tol, keep_best=False, watch=watch
+        )
+        watch.close()
+        self.history_ = [-value for value in fit.history.get("objective", [])]
+        self.n_iter_, self.converged_, self.stopped_ = fit.n_iter, fit.converged, fit.stopped
+        self._n_steps, self._n_seen = getattr(fit.memory, "n_steps", 0), float(X.shape[0])
+        self._keep(problem.at(fit.moments))
         return self
+
+    def _learner(self, n_documents: int) -> tuple[Any, int]:
+        """The learner, and how many passes it makes at most."""
+        auto = 200 if self.inference == "gibbs" else 100 if self.algorithm == "batch" else 20
+        n_passes = auto if self.max_iter == "auto" else int(self.max_iter)
+        if self.inference == "gibbs":
+            return SampledAllocation(n_passes), n_passes
+        if self.algorithm == "batch":
+            return BatchAllocation(), n_passes
+        size = min(int(self.batch_size), -(-n_documents // 10))
+        return OnlineAllocation(n_passes, size, float(self.decay), float(self.offset)), n_passes
 
     @all_or_nothing
     def partial_fit(self, X, y=None):
@@ -131,6 +160,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         for _ in range(5 if first else 1):  # the first batch has to find topics at all
             history.append(learners.online_step(model, X, rate, scale))
         self.history_, self.n_iter_, self._n_steps, self._n_seen = history, len(history), n_steps + 1, seen
+        self.converged_, self.stopped_ = Stop.ONE_PASS.is_convergence, Stop.ONE_PASS.sentence
         self._keep(model)
         return self
 
@@ -147,11 +177,8 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.components_ = np.ascontiguousarray((model.count + model.prior).T)
         self.topics_ = np.ascontiguousarray(model.beta.T)
 
-    def _passes(self, auto: int) -> int:
-        return auto if self.max_iter == "auto" else int(self.max_iter)
-
-    def _report(self, number: int, value: float) -> None:
-        print(f"{type(self).__name__} pass {number}: objective {value:.6g}")
+    def _report(self, number: int, line: dict) -> None:
+        super()._report(number, line | {"objective": -line["objective"]})
 
     # -- what was learned ---------------------------------------------------------------------------------------------
 

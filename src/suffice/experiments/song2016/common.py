@@ -9,8 +9,12 @@ import numpy as np
 
 from ...datasets.images import Images, load_binarized_mnist, load_ocr_letters
 from ...estimators.belief_network import SigmoidBeliefNetwork
+from ...learners.network import passes
 from ...learners.network.monte_carlo import VisibleRows
-from ...learners.network.run import Settings, Trainer
+from ...learners.network.settings import Settings
+from ...learners.watch import Watch
+from ...reading.guards import one_blas_thread
+from ...structures.network import Network
 from .. import Options, Report
 
 ENDLESS = 100_000  # passes: the time budget ends training first
@@ -70,26 +74,33 @@ def train(
     """
     chosen = Settings(**{"hidden": (200,), "data": data, "max_iter": ENDLESS, "monitor": 0, "seed": seed,
                          "max_minutes": minutes, **settings})  # fmt: skip
-    trainer = Trainer(VisibleRows(X, data), chosen, clock=time.process_time)
-
-    def after_pass(line):
-        began = time.process_time()
-        watch(as_estimator(trainer, X), line["seconds"])
-        trainer.started += time.process_time() - began
-
-    if watch is not None:
-        trainer.callback = after_pass
-    trainer.train()
-    return as_estimator(trainer, X)
+    observer = Observer(watch, chosen, X.shape[1])
+    with one_blas_thread():
+        fit = passes.train(VisibleRows(X, data), chosen, observer)
+    return as_estimator(chosen, fit.moments, fit.memory, X.shape[1])
 
 
-def as_estimator(trainer: Trainer, X: np.ndarray) -> SigmoidBeliefNetwork:
-    """The trainer's current parameters as an estimator."""
-    s, run = trainer.settings, trainer.run
+class Observer(Watch):
+    """Shows the model after every pass; the time this takes does not count."""
+
+    def __init__(self, show, settings: Settings, n_columns: int):
+        super().__init__(clock=lambda: time.process_time() - self.shown)
+        self.show, self.settings, self.n_columns, self.shown = show, settings, n_columns, 0.0
+
+    def passed(self, number: int, line: dict, state: Any) -> bool:
+        if self.show is not None:
+            began = time.process_time()
+            self.show(as_estimator(self.settings, state.moments, state.memory, self.n_columns), line["seconds"])
+            self.shown += time.process_time() - began
+        return True
+
+
+def as_estimator(settings: Settings, network: Network, memory, n_columns: int) -> SigmoidBeliefNetwork:
+    """A network and its recognition network as an estimator."""
+    s = settings
     model = SigmoidBeliefNetwork(s.hidden, data=s.data, learner=s.learner, dispersion=s.dispersion, random_state=s.seed)
-    model.network_ = run.network
-    model.weights_, model.biases_, model.top_bias_ = run.network.weights, run.network.biases, run.network.top_bias
-    model.components_, model.history_ = run.network.weights[0], run.history
-    model.recognition_ = {k: v for k, v in run.arrays.items() if k.startswith("rec")} or None
-    model.n_features_in_ = X.shape[1]
+    model.network_ = network
+    model.weights_, model.biases_, model.top_bias_ = network.weights, network.biases, network.top_bias
+    model.components_, model.recognition_ = network.weights[0], passes.recognition_of(memory)
+    model.n_features_in_ = n_columns
     return model

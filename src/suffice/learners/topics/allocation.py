@@ -1,12 +1,11 @@
-"""Learners of plain latent Dirichlet allocation: batch EM, online EM, and Gibbs sweeps. The mathematics is in `structures.topics`.
+"""Plain latent Dirichlet allocation: expected or drawn topics of documents given the topics' words (see `structures.topics`).
 
-All three replace the expected counts of words in topics; they differ in how many documents an M-step waits for, and in whether the
-topics of tokens are expected or drawn. Documents are cut into the same parts whatever the number of threads.
+Documents are cut into the same parts whatever the number of threads.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ class Allocation:
     n_jobs: int = 1
     n_steps: int = 100  # of inference at most
     tolerance: float = 1e-3
-    bound: float = field(default=-np.inf)
 
     @property
     def beta(self) -> np.ndarray:
@@ -78,42 +76,12 @@ def start(X, n_topics: int, generator: np.random.Generator) -> np.ndarray:
     return totals[:, None] * shares / shares.sum(axis=1, keepdims=True)
 
 
-def batch(model: Allocation, X, max_iter: int, tol: float, report=None) -> list[float]:
-    """EM on all documents. The objective never falls; returns it per pass."""
-    shapes, history = None, []
-    for _ in range(max_iter):
-        count, shapes, bound = model.expect(X, shapes, n_steps=20 if shapes is None else 5)
-        history.append(model.objective(bound))
-        model.count, model.bound = count, bound
-        if report is not None:
-            report(len(history), history[-1])
-        if len(history) > 1 and history[-1] - history[-2] < tol * abs(history[-1]):
-            break
-    return history
-
-
 def online_step(model: Allocation, X, rate: float, scale: float) -> float:
     """One mini-batch: counts move towards those of `scale` times these documents. Returns the bound of the batch."""
     count, _, bound = model.expect(X)
     assert count is not None
     model.count = (1.0 - rate) * model.count + rate * scale * count
     return bound
-
-
-def online(model: Allocation, X, n_passes: int, batch_size: int, decay: float, offset: float, generator, report=None):
-    """Passes of mini-batches in random order, with rates (offset + t)^-decay (Hoffman et al. 2010)."""
-    n, t, history = X.shape[0], 0, []
-    for _ in range(n_passes):
-        order, bound = generator.permutation(n), 0.0
-        for first in range(0, n, batch_size):
-            rows = X[order[first : first + batch_size]]
-            bound += online_step(model, rows, (offset + t) ** -decay, n / rows.shape[0])
-            t += 1
-        history.append(model.objective(bound))
-        if report is not None:
-            report(len(history), history[-1])
-    model.bound = history[-1] if history else -np.inf
-    return history, t
 
 
 @dataclass
@@ -157,28 +125,6 @@ class Tokens:
         for count in Engine(n_jobs).each(one, parts(len(self.starts) - 1)):
             total += count
         return total
-
-
-def gibbs(model: Allocation, X, n_sweeps: int, generator, report=None) -> list[float]:
-    """Stochastic EM: every sweep draws all topics given the counts of the sweep before; the last third is averaged.
-
-    Within a sweep the topics' words are fixed, so documents are independent and threads change nothing.
-    """
-    tokens = Tokens.of(X, model.n_topics)
-    seeds = generator.integers(2**31, size=n_sweeps + 1)
-    model.count = tokens.sweep(model.beta, model.concentration, int(seeds[0]), model.n_jobs, is_start=True)
-    kept, n_kept = np.zeros(model.count.shape), 0
-    history = []
-    for sweep in range(n_sweeps):
-        model.count = tokens.sweep(model.beta, model.concentration, int(seeds[sweep + 1]), model.n_jobs)
-        history.append(float((model.count * np.log(model.beta)).sum()))
-        if report is not None:
-            report(sweep + 1, history[-1])
-        if sweep >= 2 * n_sweeps // 3:
-            kept += model.count
-            n_kept += 1
-    model.count = kept / max(n_kept, 1)
-    return history
 
 
 def sampled_proportions(model: Allocation, X, n_burn: int, n_samples: int, seed: int) -> np.ndarray:

@@ -1,0 +1,318 @@
+"""Fits that are killed, interrupted or stopped at any moment go on as if nothing had happened.
+
+SUFFICE_KILLS says how often each fit is killed before it may end (2 unless told).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import suffice
+from suffice.learners import driver
+from suffice.saving.checkpoints import load_checkpoint
+from suffice.saving.tree import Encoder
+
+KILLS = int(os.environ.get("SUFFICE_KILLS", "2"))
+TINY = 0.02 / 60  # minutes between checkpoints
+
+
+# -- fits, and what they come to ---------------------------------------------------------------------------------------
+
+
+@functools.cache
+def words(n=2500, n_words=150):
+    """Documents of three classes of two topics each."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(n_words, 0.2), 6)
+    y = np.concatenate([np.arange(3), rng.integers(0, 3, n - 3)])
+    X = np.array([rng.multinomial(30, rng.dirichlet([1, 1]) @ topics[2 * k : 2 * k + 2]) for k in y], float)
+    X[:, 0] += 1
+    return sparse.csr_matrix(X), y
+
+
+@functools.cache
+def corpus(n=4000, n_words=1500, n_classes=8):
+    """Documents of which most words are common to all classes."""
+    rng = np.random.default_rng(3)
+    common = 1.0 / np.arange(1, n_words + 1)
+    shares = common * rng.lognormal(0.0, 0.5, (n_classes, n_words))
+    y = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])
+    X = sparse.csr_matrix(np.array([rng.multinomial(40, p) for p in (shares / shares.sum(axis=1)[:, None])[y]], float))
+    return X, y
+
+
+@functools.cache
+def numbers(n=4000):
+    rng = np.random.default_rng(1)
+    y = np.concatenate([np.arange(3), rng.integers(0, 3, n - 3)])
+    return rng.normal(size=(n, 4)) * rng.uniform(0.5, 2.0, 4) + 1.2 * y[:, None], y
+
+
+@functools.cache
+def texts():
+    X, y = corpus()
+    X, y = X[:1500], y[:1500]
+    return [" ".join(f"word{j}" for j, times in enumerate(row) for _ in range(int(times))) for row in X.toarray()], y
+
+
+def flags(n=1000):
+    rng = np.random.default_rng(2)
+    return (rng.random((n, 30)) < rng.uniform(0.1, 0.9, (4, 30))[rng.integers(0, 4, n)]).astype(float), None
+
+
+def some_unlabelled():
+    X, y = numbers(500)
+    return X, np.where(np.arange(len(y)) % 3 == 1, np.nan, y)
+
+
+CASES = {
+    "GaussianMixture": (suffice.GaussianMixture(6, tol=1e-9, max_iter=300, n_init=3), numbers),
+    "MultinomialNB": (suffice.MultinomialNB(loss="ncll", tol=1e-6), corpus),
+    "MultinomialNB, two threads": (suffice.MultinomialNB(loss="hinge", n_jobs=2), corpus),
+    "TextClassifier": (suffice.TextClassifier(), texts),
+    "GaussianNB, unlabelled": (suffice.GaussianNB(), some_unlabelled),
+    "LDAClassifier": (suffice.LDAClassifier(loss="hinge", n_topics=4, tol=1e-6), words),
+    "MixtureClassifier": (suffice.MixtureClassifier(n_components=2), numbers),
+    "LatentDirichletAllocation, online": (suffice.LatentDirichletAllocation(8, max_iter=60), words),
+    "LatentDirichletAllocation, batch": (suffice.LatentDirichletAllocation(8, algorithm="batch", tol=1e-9), words),
+    "LatentDirichletAllocation, gibbs": (suffice.LatentDirichletAllocation(8, inference="gibbs", max_iter=300), words),
+    "SigmoidBeliefNetwork": (suffice.SigmoidBeliefNetwork((20, 8), max_iter=40, batch_size=100), flags),
+}
+
+
+def case(name, **parameters):
+    model, data = CASES[name]
+    return clone(model).set_params(**{"random_state": 0, **parameters}), data()
+
+
+def fitted(name, **parameters):
+    model, data = case(name, **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*data)
+
+
+def bits(model):
+    """A tree that is equal for two fits if all that they learned is equal in every bit; times do not count."""
+    model = getattr(model, "model_", model)
+
+    def put(array):
+        return f"{array.dtype}{array.shape}{hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()}"
+
+    learned = {k: v for k, v in sorted(vars(model).items()) if k.endswith("_") and k != "history_"}
+    history = model.history_
+    lines = [{k: v for k, v in line.items() if "seconds" not in k} for line in history if isinstance(line, dict)]
+    if isinstance(history, dict):
+        lines = [{k: v for k, v in history.items() if k != "seconds"}]
+    return Encoder(put).encode({**learned, "history": lines or history})
+
+
+@functools.cache
+def uninterrupted(name):
+    """The bits of a fit without checkpoints, and how long it takes."""
+    fitted(name)  # loads the compiled loops
+    began = time.monotonic()
+    return bits(fitted(name)), time.monotonic() - began
+
+
+# -- killed --------------------------------------------------------------------------------------------------------------
+
+
+def killed(name, path, seconds):
+    """Let a process begin or resume the fit and kill it after this time; whether it was still at work."""
+    child = os.fork()
+    if child == 0:
+        try:
+            fitted(name, checkpoint=path, checkpoint_minutes=TINY, resume=True)
+        finally:
+            os._exit(0)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize("name", CASES)
+def test_a_killed_fit_goes_on_to_the_same_bits(name, tmp_path):
+    want, length = uninterrupted(name)
+    rng, path = np.random.default_rng(), tmp_path / "checkpoint"
+    kills = 0
+    for _ in range(KILLS):
+        kills += killed(name, path, rng.uniform(0.1, 1.2) * length / max(1, KILLS / 2))
+        if path.exists():
+            load_checkpoint(path)  # always whole
+    assert kills, "the fit ended before it could be killed once"
+    rest = fitted(name, checkpoint=path, checkpoint_minutes=TINY, resume=True)
+    assert bits(rest) == want
+    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint"]  # nothing is left of the killed ones
+    again = fitted(name, resume=path)  # of a fit that is complete: no pass is made
+    assert bits(again) == want
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "GaussianNB, unlabelled", "MixtureClassifier"])
+def test_writing_checkpoints_changes_nothing(name, tmp_path):
+    """Every run of a choice has a name of its own. (They shared one: the first setting's fit was every setting's.)"""
+    assert bits(fitted(name, checkpoint=tmp_path / "c", checkpoint_minutes=10.0)) == uninterrupted(name)[0]
+
+
+def test_another_process_goes_on_whatever_the_seed(tmp_path):
+    """Without a `random_state` the checkpoint knows the seed: two processes that resume from it agree."""
+    path = tmp_path / "c"
+    code = (
+        "import sys, tests_of_checkpoints as t\n"
+        "m = t.fitted('GaussianMixture', random_state=None, checkpoint=sys.argv[1], checkpoint_minutes=t.TINY, resume=True)\n"
+        "print(t.hashlib.sha256(repr(t.bits(m)).encode()).hexdigest())"
+    )
+    shutil.copy(__file__, tmp_path / "tests_of_checkpoints.py")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+
+    def process(checkpoint):
+        return subprocess.Popen([sys.executable, "-c", code, str(checkpoint)], env=environment, stdout=subprocess.PIPE)
+
+    first = process(path)
+    while not path.exists() and first.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    first.kill()
+    first.wait()
+    shutil.copy(path, tmp_path / "copy")
+    found = [each.communicate()[0] for each in [process(path), process(tmp_path / "copy")]]
+    assert found[0] and found[0] == found[1]
+
+
+# -- interrupted ---------------------------------------------------------------------------------------------------------
+
+
+def few_numbers():
+    X, y = numbers()
+    return X[:600], y[:600]
+
+
+def few_words():
+    X, y = words()
+    return X[:300], y[:300]
+
+
+LEARNERS = {
+    **{f"GaussianNB {a}": (suffice.GaussianNB(algorithm=a, prior=1.0, tol=0.0, max_epochs=12), few_numbers)
+       for a in ("incremental", "stochastic", "batch")},
+    "GaussianNB paper": (suffice.GaussianNB(loss="nll", algorithm="paper"), few_numbers),
+    "MultinomialNB incremental": (suffice.MultinomialNB(prior=1.0, tol=0.0, max_epochs=12), few_words),
+    **{f"GaussianMixture {a}": (suffice.GaussianMixture(3, algorithm=a, tol=0.0, max_iter=12), few_numbers)
+       for a in ("em", "accelerated", "online", "variational")},
+    "MixtureClassifier": (suffice.MixtureClassifier(n_components=2, prior=1.0), few_numbers),
+    "LDAClassifier likelihood": (suffice.LDAClassifier(loss="nll", tol=0.0, max_epochs=12), few_words),
+    "LDAClassifier map": (suffice.LDAClassifier(tol=0.0, max_epochs=12), few_words),
+    "LDAClassifier gibbs": (suffice.LDAClassifier(inference="gibbs", max_epochs=6), few_words),
+    "LatentDirichletAllocation online": (suffice.LatentDirichletAllocation(4), few_words),
+    "LatentDirichletAllocation batch": (suffice.LatentDirichletAllocation(4, algorithm="batch", tol=0.0, max_iter=12), few_words),
+    "LatentDirichletAllocation gibbs": (suffice.LatentDirichletAllocation(4, inference="gibbs", max_iter=12), few_words),
+    **{f"SigmoidBeliefNetwork {a}": (suffice.SigmoidBeliefNetwork((5,), learner=a, max_iter=8, batch_size=200), flags)
+       for a in ("mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_interruption_keeps_the_best_state_and_the_fit_can_go_on(name, tmp_path, monkeypatch):
+    model, data = LEARNERS[name]
+    model = clone(model).set_params(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = clone(model).fit(*data())
+    passed, interrupted, records = driver.Watch.passed, driver.Record.interrupted, []
+
+    def interrupt(self, number, line, state):
+        is_part = self.name or self is driver.SILENT  # such as the EM before
+        if number == 3 and not is_part and not records:
+            raise KeyboardInterrupt
+        return passed(self, number, line, state)
+
+    def spy(self):
+        interrupted(self)
+        records.append(self)
+
+    monkeypatch.setattr(driver.Watch, "passed", interrupt)
+    monkeypatch.setattr(driver.Record, "interrupted", spy)
+    model.set_params(checkpoint=tmp_path / "c", checkpoint_minutes=0.0)
+    with pytest.warns(UserWarning, match="interrupted; the best state so far was kept"):
+        model.fit(*data())
+    (record,) = records
+    assert model.stopped_.startswith("interrupted") and model.n_iter_ == 3
+    objectives = [record.fit.first.objective, *record.fit.history["objective"]]
+    assert record.fit.measure.objective <= min(objectives)  # less where the last pass was measured only now
+    assert record.fit.measure.objective == min(objectives) or "incremental" in name
+    answers = getattr(model, "predict_proba", getattr(model, "transform", None))(data()[0][:20])
+    assert np.isfinite(answers).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rest = model.set_params(resume=True).fit(*data())
+    assert bits(rest) == bits(whole)
+
+
+# -- refused -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["GaussianMixture", "MultinomialNB", "LatentDirichletAllocation, online"])
+def test_the_checkpoint_of_another_fit_is_refused_by_name(name, tmp_path):
+    path = tmp_path / "c"
+    model, (X, y) = case(name, checkpoint=path)
+    limit = "max_iter" if hasattr(model, "max_iter") else "max_epochs"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.set_params(**{limit: 2}).fit(X[:100], y[:100])
+    model.set_params(resume=True, n_jobs=2, verbose=0).fit(X[:100], y[:100])  # these do not matter
+    before = bits(model)
+    with pytest.raises(ValueError, match="is the checkpoint of another fit: data differ"):
+        model.fit(X[:101], y[:101])
+    with pytest.raises(ValueError, match=rf"another fit: {limit} differ \({limit} was '2', is '3'\)"):
+        model.set_params(**{limit: 3}).fit(X[:100], y[:100])
+    other = suffice.PoissonMixture(2, checkpoint=path, resume=True)
+    with pytest.raises(ValueError, match="is the checkpoint of another fit: estimator"):
+        other.fit(X[:100].toarray() if sparse.issparse(X) else np.abs(X[:100]).round())
+    assert bits(model) == before
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_path_that_cannot_be_written_is_refused_before_training(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(driver, "run", None)
+    for path, reason in ((tmp_path / "missing" / "c", "the folder does not exist"), (tmp_path, "not a regular file")):
+        model, data = case(name, checkpoint=path)
+        with pytest.raises(ValueError, match=f"checkpoint=.* cannot be written: .*{reason}"):
+            model.fit(*data)
+        assert not [attribute for attribute in vars(model) if attribute.endswith("_")]
+    model, data = case(name, resume=tmp_path / "c")
+    with pytest.raises(FileNotFoundError, match=r"resume=.*c' does not exist"):
+        model.fit(*data)
+
+
+def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):
+    X, y = numbers()
+    suffice.save(suffice.GaussianNB(loss="nll").fit(X, y), tmp_path / "model")
+    with pytest.raises(ValueError, match="is a GaussianNB and not a checkpoint of a fit"):
+        suffice.GaussianMixture(2, resume=tmp_path / "model").fit(X)
+    with pytest.raises(ValueError, match="checkpoint_minutes='often' is not a number >= 0"):
+        suffice.GaussianMixture(2, checkpoint_minutes="often").fit(X)
+
+
+def test_a_full_disk_costs_the_checkpoint_and_not_the_fit(tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("suffice.saving.archive.save", full)
+    X, _ = numbers()
+    with pytest.warns(UserWarning, match="could not be written: no space left"):
+        model = suffice.GaussianMixture(2, checkpoint=tmp_path / "c", checkpoint_minutes=0.0).fit(X)
+    assert model.converged_
