@@ -1,4 +1,4 @@
-"""Minimal coordinates of every family: moments of total mass 1 without a redundant entry, and their dual vector.
+"""Minimal coordinates of a joint of any families: moments of total mass 1 without a redundant entry, and their dual vector.
 
 Dropped: the last mass (masses add up to one), the last cell of every categorical block and the last word
 (cells add up to the mass), the lower triangle of symmetric matrices.
@@ -9,88 +9,99 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.families.categorical import Categorical
+from suffice.families.gaussian_correlated import GaussianCorrelated
 from suffice.families.gaussian_diagonal import GaussianDiagonal
-from suffice.families.gaussian_full import GaussianFull
-from suffice.families.gaussian_tied import GaussianTied
 from suffice.families.multinomial import Multinomial
 from suffice.families.poisson import Poisson
+from suffice.structures.base import Moments
+
+
+class Columns:
+    """The coordinates of one family."""
+
+    def __init__(self, family):
+        self.family = family
+        self.d, self.K = family.n_features, family.n_outcomes
+        self.upper = np.triu_indices(self.d)
+        if isinstance(family, Categorical):
+            self.last = family.offset + family.n_categories - 1
+            self.kept = np.setdiff1d(np.arange(family.n_categories.sum()), self.last)
+        elif isinstance(family, Multinomial):
+            self.kept = np.arange(self.d - 1)
+
+    def point(self, record) -> np.ndarray:
+        family = self.family
+        if isinstance(family, GaussianDiagonal):
+            blocks = record.first, record.second
+        elif isinstance(family, GaussianCorrelated):
+            blocks = record.first, record.second[..., *self.upper]
+        elif isinstance(family, Poisson):
+            blocks = (record.count,)
+        else:
+            blocks = (record.count[self.kept],)
+        return np.concatenate([np.ravel(block) for block in blocks])
+
+    def moments(self, rest: np.ndarray, mass: np.ndarray):
+        family, d, K = self.family, self.d, self.K
+        if isinstance(family, GaussianDiagonal):
+            return family.record(family.weight_of(mass), rest[: K * d].reshape(K, d), rest[K * d :].reshape(K, d))
+        if isinstance(family, GaussianCorrelated):
+            shape = () if family.is_tied else (K,)
+            second = np.zeros((*shape, d, d))
+            values = rest[K * d :].reshape(*shape, -1)
+            second[..., *self.upper] = values
+            second[..., *self.upper[::-1]] = values
+            return family.record(mass.copy(), rest[: K * d].reshape(K, d), second)
+        if isinstance(family, Poisson):
+            return family.record(family.weight_of(mass), rest.reshape(K, d))
+        if isinstance(family, Multinomial):
+            kept = rest.reshape(d - 1, K)
+            return family.from_sums(np.vstack([kept, family.length * mass - kept.sum(axis=0)]))
+        count = np.zeros((int(family.n_categories.sum()), K))
+        count[self.kept] = rest.reshape(-1, K)
+        count[self.last] = mass - family.block_sums(count)
+        return family.of_counts(count)
+
+    def dual(self, natural) -> tuple[np.ndarray, np.ndarray]:
+        """What goes with the masses, and with the kept statistics."""
+        family, nothing = self.family, np.zeros(self.K)
+        if isinstance(family, GaussianDiagonal):
+            return nothing, np.concatenate([natural.linear.ravel(), natural.quadratic.ravel()])
+        if isinstance(family, GaussianCorrelated):
+            twice = natural.quadratic * (2.0 - np.eye(self.d))  # an entry above the diagonal stands for two
+            return nothing, np.concatenate([natural.linear.ravel(), twice[..., *self.upper].ravel()])
+        if isinstance(family, Poisson):
+            return nothing, natural.log_rate.ravel()
+        if isinstance(family, Multinomial):
+            return family.length * natural.logit[-1], (natural.logit[:-1] - natural.logit[-1]).ravel()
+        base = natural.logit[self.last]
+        return base.sum(axis=0), (natural.logit - base[family.column_of])[self.kept].ravel()
 
 
 class Chart:
     """`point` and `moments` are inverse to each other; `dual` gives d(-entropy)/d(point)."""
 
     def __init__(self, model):
-        self.model = model
-        self.d, self.K = model.n_features, model.n_outcomes
-        self.upper = np.triu_indices(self.d)
-        if isinstance(model, Categorical):
-            self.last = model.offset + model.n_categories - 1
-            self.kept = np.setdiff1d(np.arange(model.n_categories.sum()), self.last)
-        elif isinstance(model, Multinomial):
-            self.kept = np.arange(self.d - 1)
+        self.model, self.K = model, model.n_outcomes
+        self.parts = [Columns(family) for family in model.families]
 
     def point(self, record) -> np.ndarray:
         """Also of a direction: the chart is linear in the moments."""
-        return np.concatenate([record.mass[:-1], *self._blocks(record)])
+        blocks = (part.point(own) for part, own in zip(self.parts, record.columns, strict=True))
+        return np.concatenate([record.mass[:-1], *blocks])
 
-    def _blocks(self, record):
-        if isinstance(self.model, GaussianDiagonal):
-            return record.first.ravel(), record.second.ravel()
-        if isinstance(self.model, GaussianFull):
-            return record.first.ravel(), record.second[:, *self.upper].ravel()
-        if isinstance(self.model, GaussianTied):
-            return record.first.ravel(), record.second[self.upper]
-        if isinstance(self.model, Poisson):
-            return (record.count.ravel(),)
-        return (record.count[self.kept].ravel(),)
-
-    def moments(self, point: np.ndarray):
-        model, d, K, kind = self.model, self.d, self.K, self._record()
-        mass = np.append(point[: K - 1], 1.0 - point[: K - 1].sum())
-        rest = point[K - 1 :]
-        if isinstance(model, GaussianDiagonal):
-            return kind(mass, model.spread(mass), rest[: K * d].reshape(K, d), rest[K * d :].reshape(K, d))
-        if isinstance(model, (GaussianFull, GaussianTied)):
-            shape = (K,) if isinstance(model, GaussianFull) else ()
-            second = np.zeros((*shape, d, d))
-            values = rest[K * d :].reshape(*shape, -1)
-            second[..., *self.upper] = values
-            second[..., *self.upper[::-1]] = values
-            return kind(mass, mass.copy(), rest[: K * d].reshape(K, d), second)
-        if isinstance(model, Poisson):
-            return kind(mass, model.spread(mass), rest.reshape(K, d))
-        if isinstance(model, Multinomial):
-            kept = rest.reshape(d - 1, K)
-            return kind(mass, np.vstack([kept, model.length * mass - kept.sum(axis=0)]))
-        count = np.zeros((int(model.n_categories.sum()), K))
-        count[self.kept] = rest.reshape(-1, K)
-        count[self.last] = mass - model.block_sums(count)
-        return kind(mass, count, model.spread(mass))
-
-    def _record(self):
-        from importlib import import_module
-
-        return import_module(type(self.model).__module__).Moments
+    def moments(self, point: np.ndarray) -> Moments:
+        mass = np.append(point[: self.K - 1], 1.0 - point[: self.K - 1].sum())
+        sizes = [len(part.point(own)) for part, own in zip(self.parts, self.model.no_statistics().columns, strict=True)]
+        blocks = np.split(point[self.K - 1 :], np.cumsum(sizes)[:-1])
+        return Moments(mass, tuple(part.moments(block, mass) for part, block in zip(self.parts, blocks, strict=True)))
 
     def dual(self, moments) -> np.ndarray:
         """The natural parameters that go with the kept statistics."""
         natural = self.model.natural_of(moments)
-        constant = natural.constant
-        if isinstance(self.model, GaussianDiagonal):
-            blocks = natural.linear.ravel(), natural.quadratic.ravel()
-        elif isinstance(self.model, (GaussianFull, GaussianTied)):
-            twice = natural.quadratic * (2.0 - np.eye(self.d))  # an entry above the diagonal stands for two
-            blocks = natural.linear.ravel(), twice[..., *self.upper].ravel()
-        elif isinstance(self.model, Poisson):
-            blocks = (natural.log_rate.ravel(),)
-        elif isinstance(self.model, Multinomial):
-            constant = constant + self.model.length * natural.logit[-1]
-            blocks = ((natural.logit[:-1] - natural.logit[-1]).ravel(),)
-        else:
-            base = natural.logit[self.last]
-            constant = constant + base.sum(axis=0)
-            blocks = ((natural.logit - base[self.model.column_of])[self.kept].ravel(),)
-        return np.concatenate([constant[:-1] - constant[-1], *blocks])
+        parts = [part.dual(own) for part, own in zip(self.parts, natural.columns, strict=True)]
+        constant = natural.constant + sum(base for base, _ in parts)
+        return np.concatenate([constant[:-1] - constant[-1], *(block for _, block in parts)])
 
 
 def jacobian(function, point: np.ndarray, step: float = 1e-3) -> np.ndarray:

@@ -66,5 +66,5 @@ def assert_finite(machine, X) -> None:
     """Parameters and scores of a fitted classifier of words are finite, and its counts positive."""
     assert machine.moments_.is_finite()
     assert machine.natural_.is_finite()
-    assert (machine.moments_.count > 0).all()
+    assert (machine.moments_.columns[0].count > 0).all()
     assert np.isfinite(machine.predict_joint_log_proba(X)).all()

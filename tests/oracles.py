@@ -7,70 +7,79 @@ gradient is the chain rule, -<statistics + prior, d theta>, with d theta by cent
 
 from __future__ import annotations
 
-from dataclasses import fields
-from importlib import import_module
-
 import numpy as np
-from registry import NATURAL_TO_MOMENT
+from registry import natural_pairs
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from suffice.families import gaussian_diagonal, gaussian_full, gaussian_tied
 from suffice.families.categorical import Categorical
+from suffice.families.gaussian_correlated import GaussianCorrelated
 from suffice.families.gaussian_diagonal import GaussianDiagonal
-from suffice.families.gaussian_full import GaussianFull
-from suffice.families.gaussian_tied import GaussianTied
 from suffice.families.multinomial import Multinomial
-from suffice.families.poisson import rates
 from suffice.learners.driver import Problem
+from suffice.structures.base import Moments
+
+
+class Columns:
+    """Unconstrained parameters of one family."""
+
+    def __init__(self, family):
+        self.family, self.K, self.d = family, family.n_outcomes, family.n_features
+        self.lower = np.tril_indices(self.d)
+
+    def vector(self, moments) -> np.ndarray:
+        family = self.family
+        if isinstance(family, GaussianDiagonal):
+            mean, variance = family.parameters(moments)
+            return np.concatenate([mean.ravel(), np.log(variance).ravel()])
+        if isinstance(family, GaussianCorrelated):
+            mean, covariance = family.parameters(moments)
+            factors = np.linalg.cholesky(np.atleast_3d(covariance).reshape(-1, self.d, self.d))
+            for factor in factors:
+                np.fill_diagonal(factor, np.log(np.diag(factor)))
+            return np.concatenate([mean.ravel(), factors[:, *self.lower].ravel()])
+        if isinstance(family, (Categorical, Multinomial)):
+            return np.log(moments.count).ravel()
+        return np.log(family.rates(moments)).ravel()
+
+    def moments(self, rest: np.ndarray, mass: np.ndarray):
+        family, K, d = self.family, self.K, self.d
+        if isinstance(family, GaussianDiagonal):
+            mean, variance = rest[: K * d].reshape(K, d), np.exp(rest[K * d :].reshape(K, d))
+            return family.from_parameters(family.weight_of(mass), mean, variance)
+        if isinstance(family, GaussianCorrelated):
+            mean, values = rest[: K * d].reshape(K, d), rest[K * d :].reshape(-1, len(self.lower[0]))
+            factors = np.zeros((len(values), d, d))
+            factors[:, *self.lower] = values
+            factors[:, np.arange(d), np.arange(d)] = np.exp(factors[:, np.arange(d), np.arange(d)])
+            covariance = factors @ factors.transpose(0, 2, 1)
+            return family.from_parameters(mass.copy(), mean, covariance[0] if family.is_tied else covariance)
+        if isinstance(family, Categorical):
+            cells = np.exp(rest.reshape(-1, K))
+            return family.of_counts(mass * cells / family.block_sums(cells)[family.column_of])
+        if isinstance(family, Multinomial):
+            return family.from_sums(mass * family.length * softmax(rest.reshape(-1, K), axis=0))
+        weight = family.weight_of(mass)
+        return family.record(weight, weight * np.exp(rest.reshape(K, d)))
 
 
 class Parameters:
     """An unconstrained vector <-> moments of total mass 1."""
 
     def __init__(self, model):
-        self.model, self.K, self.d = model, model.n_outcomes, model.n_features
-        self.lower = np.tril_indices(self.d)
-        self.kind = import_module(type(model).__module__).Moments
+        self.model, self.K = model, model.n_outcomes
+        self.parts = [Columns(family) for family in model.families]
+        self.cuts = None
 
     def vector(self, moments) -> np.ndarray:
-        model, logits = self.model, np.log(moments.mass)
-        if isinstance(model, GaussianDiagonal):
-            mean, variance = gaussian_diagonal.mean_and_variance(moments)
-            return np.concatenate([logits, mean.ravel(), np.log(variance).ravel()])
-        if isinstance(model, (GaussianFull, GaussianTied)):
-            module = gaussian_full if isinstance(model, GaussianFull) else gaussian_tied
-            mean, covariance = module.mean_and_covariance(moments)
-            factors = np.linalg.cholesky(np.atleast_3d(covariance).reshape(-1, self.d, self.d))
-            for factor in factors:
-                np.fill_diagonal(factor, np.log(np.diag(factor)))
-            return np.concatenate([logits, mean.ravel(), factors[:, *self.lower].ravel()])
-        if isinstance(model, (Categorical, Multinomial)):
-            return np.concatenate([logits, np.log(moments.count).ravel()])
-        return np.concatenate([logits, np.log(rates(moments)).ravel()])
+        blocks = [part.vector(own) for part, own in zip(self.parts, moments.columns, strict=True)]
+        self.cuts = np.cumsum([self.K, *map(len, blocks)])[:-1]
+        return np.concatenate([np.log(moments.mass), *blocks])
 
-    def moments(self, vector: np.ndarray):
-        model, K, d = self.model, self.K, self.d
-        mass, rest = softmax(vector[:K]), vector[K:]
-        if isinstance(model, GaussianDiagonal):
-            mean, variance = rest[: K * d].reshape(K, d), np.exp(rest[K * d :].reshape(K, d))
-            return gaussian_diagonal.from_parameters(mass, model.spread(mass), mean, variance)
-        if isinstance(model, (GaussianFull, GaussianTied)):
-            mean, values = rest[: K * d].reshape(K, d), rest[K * d :].reshape(-1, len(self.lower[0]))
-            factors = np.zeros((len(values), d, d))
-            factors[:, *self.lower] = values
-            factors[:, np.arange(d), np.arange(d)] = np.exp(factors[:, np.arange(d), np.arange(d)])
-            covariance = factors @ factors.transpose(0, 2, 1)
-            if isinstance(model, GaussianFull):
-                return gaussian_full.from_parameters(mass, mass.copy(), mean, covariance)
-            return gaussian_tied.from_parameters(mass, mass.copy(), mean, covariance[0])
-        if isinstance(model, Categorical):
-            cells = np.exp(rest.reshape(-1, K))
-            return self.kind(mass, mass * cells / model.block_sums(cells)[model.column_of], model.spread(mass))
-        if isinstance(model, Multinomial):
-            return self.kind(mass, mass * model.length * softmax(rest.reshape(-1, K), axis=0))
-        weight = model.spread(mass)
-        return self.kind(mass, weight, weight * np.exp(rest.reshape(K, d)))
+    def moments(self, vector: np.ndarray) -> Moments:
+        logits, *blocks = np.split(vector, self.cuts)
+        mass = softmax(logits)
+        return Moments(mass, tuple(part.moments(block, mass) for part, block in zip(self.parts, blocks, strict=True)))
 
 
 def objective(problem: Problem, moments, smoothing: float = 0.0) -> float:
@@ -99,8 +108,7 @@ def gradient(problem: Problem, parameters: Parameters, vector: np.ndarray, smoot
         weights = problem.loss.weights(scores, problem.y)
     pulled = model.expected_statistics(problem.X, problem.weights[:, None] * weights) + problem.prior
     natural = model.natural_of(moments)
-    pairs = [getattr(pulled, NATURAL_TO_MOMENT[field.name]).ravel() for field in fields(natural)]
-    dual = np.concatenate(pairs)
+    dual = np.concatenate([given.ravel() for _, _, given, _ in natural_pairs(natural, pulled)])
     steps = 1e-5 * np.eye(len(vector))
     ahead, behind = (
         [model.natural_of(parameters.moments(vector + sign * step)).flat() for step in steps] for sign in (1, -1)

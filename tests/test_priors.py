@@ -13,6 +13,9 @@ from suffice.choosing.recipes import words as recipe
 from suffice.choosing.search import Axis, Plan, search
 from suffice.families.complement import Complement
 from suffice.families.multinomial import Multinomial
+from suffice.structures.words import ComplementWords, Words
+
+STRUCTURES = {Multinomial: Words, Complement: ComplementWords}
 
 COMMON = Axis("common", ((-0.2, -0.4), (0.2, 0.4)), evidence=1.0)
 
@@ -81,10 +84,10 @@ def test_commonness_is_that_of_dense_rows_and_centred_over_their_squares():
 @pytest.mark.parametrize("power", [-0.4, 0.2])
 def test_a_prior_follows_a_power_of_the_rows_that_have_a_word(power):
     X, y = words(), np.arange(400) % 3
-    model = Multinomial.for_data(X, 3)
+    model = Words.of(Multinomial.for_data(X, 3))
     statistics = model.statistics(X, y, np.ones(400))
     common = priors.commonness(X, np.ones(400))
-    shaped = priors.uniform(model, statistics, Setting(0.5, common=power), 10.0, common=common)
+    shaped = priors.uniform(model, statistics, Setting(0.5, common=power), 10.0, common=common).columns[0]
     n_rows = 1.0 + (X.toarray() > 0).sum(axis=0)
     ratio = shaped.count[:, 0] / n_rows**power
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-12)
@@ -98,7 +101,7 @@ def test_a_prior_follows_a_power_of_the_rows_that_have_a_word(power):
 def test_what_a_word_tells_is_its_information_about_the_outcome(family, scale):
     """Against a loop over words and outcomes; whatever the units, and for the words of the other outcomes too."""
     X, y, weights = words(), np.arange(400) % 3 // 2, np.random.default_rng(1).random(400)
-    model = family.for_data(scale * X, 3, weights)  # nobody has the third outcome
+    model = STRUCTURES[family].of(family.for_data(scale * X, 3, weights))  # nobody has the third outcome
     found = priors.tellings(model, model.statistics(scale * X, y, weights))
     dense = X.toarray()
     typical = weights @ (dense**2).sum(axis=1) / (weights @ dense.sum(axis=1))
@@ -116,8 +119,8 @@ def test_words_that_tell_get_less_and_rows_stay_as_loose(family):
     y = np.arange(600) % 2
     rates = np.where(np.arange(40) < 4, 1.5 * (np.arange(40) % 2 == y[:, None]), 0.5)
     X = sparse.csr_matrix(generator.poisson(rates).astype(float))
-    model = family.for_data(X, 2)
-    prior = priors.uniform(model, model.statistics(X, y, np.ones(600)), Setting(0.5, telling=1.0), 10.0)
+    model = STRUCTURES[family].of(family.for_data(X, 2))
+    prior = priors.uniform(model, model.statistics(X, y, np.ones(600)), Setting(0.5, telling=1.0), 10.0).columns[0]
     assert prior.count[:4].max() < 0.5 * prior.count[4:].min()
     total = np.asarray(X.sum(axis=0)).ravel()
     assert total @ (1.0 / prior.count[:, 0]) / total.sum() == pytest.approx(1.0 / 5.0)
@@ -129,7 +132,7 @@ def test_tellings_are_finite_for_numbers_of_any_size(scale, light):
     """One outcome of denormal weight, another that nobody has."""
     X, y = scale * words(), np.arange(400) % 2
     weights = np.where(y == 1, light, 1.0)
-    model = Multinomial.for_data(X, 3, weights)
+    model = Words.of(Multinomial.for_data(X, 3, weights))
     told = priors.tellings(model, model.statistics(X, y, weights))
     assert np.isfinite(told).all()
 
@@ -137,8 +140,8 @@ def test_tellings_are_finite_for_numbers_of_any_size(scale, light):
 @pytest.mark.parametrize("family", [Multinomial, Complement])
 def test_rows_without_words_tell_nothing(family):
     X, y = sparse.csr_matrix((60, 5)), np.arange(60) % 2
-    model = family.for_data(X, 2)
-    prior = priors.uniform(model, model.statistics(X, y, np.ones(60)), Setting(0.5, telling=1.0), 10.0)
+    model = STRUCTURES[family].of(family.for_data(X, 2))
+    prior = priors.uniform(model, model.statistics(X, y, np.ones(60)), Setting(0.5, telling=1.0), 10.0).columns[0]
     np.testing.assert_array_equal(prior.count, 5.0)
     machine = {Multinomial: MultinomialNB, Complement: ComplementNB}[family](loss="hinge", random_state=0).fit(X, y)
     assert np.isfinite(machine.predict_proba(X)).all()

@@ -13,7 +13,7 @@ import pytest
 import registry
 from charts import Chart, jacobian
 
-from suffice.families.multinomial import Multinomial
+from suffice.structures.words import Words
 
 LOSSES = ("nll", "ncll", "hinge")
 STEP = 1e-4  # of the entry; differences are of sixth order
@@ -40,10 +40,11 @@ def natural_gradient(problem, moments) -> np.ndarray:
 
 def blockwise(model, moments, step):
     """A multinomial step in (mass, q): its blocks hold words and not examples, so the part along q is left out."""
-    if not isinstance(model, Multinomial):
+    if not isinstance(model, Words):
         return Chart(model).point(step)
-    share = moments.count / moments.weight
-    change = (step.count - share * step.count.sum(axis=0)) / moments.weight
+    count, change = model.counts_of(moments), model.counts_of(step)
+    weight = count.sum(axis=0)
+    change = (change - count / weight * change.sum(axis=0)) / weight
     return np.concatenate([step.mass[:-1], change.ravel()])
 
 
@@ -67,7 +68,7 @@ def check(problem, moments):
     model = problem.model
     chart = Chart(model)
     expected = -natural_gradient(problem, moments)
-    if isinstance(model, Multinomial):  # the tangent vector of the chart as a record: linear, so differences are exact
+    if isinstance(model, Words):  # the tangent vector of the chart as a record: linear, so differences are exact
         point = chart.point(moments)
         expected = blockwise(model, moments, chart.moments(point + expected) - chart.moments(point))
     found = blockwise(model, moments, direction(problem, moments))

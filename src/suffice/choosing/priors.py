@@ -13,13 +13,13 @@ Words (`uniform`)    the same pseudo-count for every outcome, a flat prior of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..families.base import Model
 from ..families.words import column_sizes, row_sizes
+from ..structures.base import Enumerable
 
 ENOUGH = 1e-3  # relative differences of held-out log-loss below this do not count
 FLAT_OUTCOMES = 10.0  # pseudo-counts of every outcome in the prior of words
@@ -35,42 +35,39 @@ class Setting:
     telling: float = 0.0  # words: the pseudo-count is as this power of one over what the word tells of the outcome
 
 
-def interior(model: Model, statistics):
+def interior(model: Enumerable, statistics):
     """Maximum likelihood with just enough pseudo-counts to lie inside the domain; masses add up to one."""
-    K = model.n_outcomes
-    smooth = statistics + model.pseudo_counts(statistics, model.default_pseudo_counts)
-    mass = (statistics.mass + 1.0 / K) / (statistics.mass.sum() + 1.0)
-    if not model.table_prior:
-        return replace(smooth * (1.0 / statistics.mass.sum()), mass=mass)
-    return model.filled(smooth, mass, model.spread(mass))
+    return model.smoothed_maximum_likelihood(statistics)
 
 
-def blended(model: Model, statistics, setting: Setting, own=None):
+def blended(model: Enumerable, statistics, setting: Setting, own=None):
     """`strength` pooled pseudo-examples and `second` times the data, at maximum likelihood (`own`, if it is known already)."""
     own = interior(model, statistics) if own is None else own
     return setting.strength * model.pooled(own) + (setting.second * float(statistics.mass.sum())) * own
 
 
-def uniform(model: Model, statistics, setting: Setting, squared_row: float, leaning=None, common=None, told=None):
+def uniform(model: Any, statistics, setting: Setting, squared_row: float, leaning=None, common=None, told=None):
     """The same pseudo-count for every word and outcome, times exp(tilt * `leaning` + power * `common` - power * `told`).
 
     Words that tell something get less and the others more, such that a row of the data is as loose as before (a score gives way by
     the sum of x^2 / count).
     """
-    count = np.full(statistics.count.shape, setting.strength * squared_row)
-    if setting.telling and statistics.count.any():
+    seen = model.counts_of(statistics)
+    count = np.full(seen.shape, setting.strength * squared_row)
+    if setting.telling and seen.any():
         looser = np.exp(setting.telling * (tellings(model, statistics) if told is None else told))
-        count *= (np.average(looser, weights=statistics.count.sum(axis=1)) / looser)[:, None]
+        count *= (np.average(looser, weights=seen.sum(axis=1)) / looser)[:, None]
     if setting.second:
-        count *= np.exp(setting.second * (leanings(statistics) if leaning is None else leaning))
+        count *= np.exp(setting.second * (leanings(model, statistics) if leaning is None else leaning))
     if setting.common:
         count *= np.exp(setting.common * common)[:, None]
-    return type(statistics)(np.full(model.n_outcomes, FLAT_OUTCOMES), count)
+    return model.of_counts(np.full(model.n_outcomes, FLAT_OUTCOMES), count)
 
 
-def leanings(statistics) -> np.ndarray:
+def leanings(model: Any, statistics) -> np.ndarray:
     """Log naive Bayes probabilities of the words, centred over the outcomes."""
-    logs = np.log(statistics.count + 1.0) - np.log(statistics.count.sum(axis=0) + len(statistics.count))
+    count = model.counts_of(statistics)
+    logs = np.log(count + 1.0) - np.log(count.sum(axis=0) + len(count))
     return logs - logs.mean(axis=1, keepdims=True)
 
 

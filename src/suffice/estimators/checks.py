@@ -100,7 +100,7 @@ def check_fits_together(
         or wanted > largest
     ):
         raise ValueError(f"the file's {name} does not fit together: classes, columns and parameters differ in number")
-    template = structure.statistics(structure.empty_rows(), np.zeros(0, dtype=np.int64), np.zeros(0))
+    template = structure.no_statistics()
     shapes = [np.shape(array) for array in template.arrays()]
     if type(template) is not type(moments) or [np.shape(array) for array in moments.arrays()] != shapes:
         raise ValueError(

@@ -15,8 +15,7 @@ from ..choosing.recipes.base import Choice, Options, Recipe, Trained, Warm
 from ..choosing.recipes.tables import Tables
 from ..choosing.train import train
 from ..engines.threads import n_threads
-from ..families.completion import any_missing
-from ..families.rows import empty_rows, label_masses
+from ..families.rows import any_missing, empty_rows, label_masses
 from ..learners.problem import Problem
 from ..learners.state import Fit, Stop
 from ..losses import Loss, loss_named

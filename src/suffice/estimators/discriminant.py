@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..families import gaussian_diagonal, gaussian_full, gaussian_tied
+from ..structures.joint import Joint
 from .checks import check_one_of
 from .classifier import GenerativeClassifier
 from .sections import documented
@@ -59,14 +60,9 @@ class GaussianDiscriminant(GenerativeClassifier):
         check_one_of("covariance", self.covariance, MODELS)
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        return MODELS[self.covariance].for_data(rows, n_outcomes)
+        return Joint.of(MODELS[self.covariance].for_data(rows, n_outcomes))
 
     def _expose(self, model, moments):
-        read = (
-            gaussian_diagonal.mean_and_variance
-            if self.covariance == "diag"
-            else (gaussian_tied.mean_and_covariance if self.covariance == "tied" else gaussian_full.mean_and_covariance)
-        )
-        mean, self.covariance_ = read(moments)
-        self.means_ = mean + model.location
+        mean, self.covariance_ = model.family.parameters(moments.columns[0])
+        self.means_ = mean + model.family.location
         self.priors_ = moments.mass / moments.mass.sum()

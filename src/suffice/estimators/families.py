@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..families.categorical import Bernoulli, Categorical
+from ..families.bernoulli import Bernoulli
+from ..families.categorical import Categorical
 from ..families.gaussian_diagonal import GaussianDiagonal
 from ..families.gaussian_full import GaussianFull
 from ..families.gaussian_spherical import GaussianSpherical
@@ -18,6 +19,9 @@ from ..reading.base import Reader
 from ..reading.mixed import Mixed
 from ..reading.tables import Codes, Counts, Flags, Numbers
 from ..reading.words import Words
+from ..structures.joint import Joint
+from ..structures.words import BernoulliWords
+from ..structures.words import Words as WordStructure
 from .naive_bayes.mixed import mixed_structure
 
 COVARIANCES: dict[str, Any] = {
@@ -42,26 +46,27 @@ def _words(estimator) -> Words:
 
 
 def _multinomial(estimator, reader, rows, n_outcomes, weights):
-    model = Multinomial.for_data(rows, n_outcomes, weights)
-    return model if reader.norm is None else replace(model, unit=1.0)
+    family = Multinomial.for_data(rows, n_outcomes, weights)
+    return WordStructure.of(family if reader.norm is None else replace(family, unit=1.0))
 
 
 FAMILIES: dict[str, Kind] = {
     "gaussian": Kind(
         lambda estimator: Numbers(),
-        lambda e, reader, rows, n, weights: COVARIANCES[e.covariance_type].for_data(rows, n),
+        lambda e, reader, rows, n, weights: Joint.of(COVARIANCES[e.covariance_type].for_data(rows, n)),
     ),
     "bernoulli": Kind(
-        lambda estimator: Flags(estimator.binarize), lambda e, reader, rows, n, weights: Bernoulli.for_data(rows, n)
+        lambda estimator: Flags(estimator.binarize),
+        lambda e, reader, rows, n, weights: BernoulliWords.of(Bernoulli.for_data(rows, n)),
     ),
     "categorical": Kind(
         lambda estimator: Codes(estimator.min_categories),
-        lambda e, reader, rows, n, weights: Categorical(n, rows.shape[1], reader.n_categories),
+        lambda e, reader, rows, n, weights: Joint.of(Categorical(n, rows.shape[1], reader.n_categories)),
     ),
     "multinomial": Kind(_words, _multinomial),
     "poisson": Kind(
         lambda estimator: Counts(type(estimator).__name__),
-        lambda e, reader, rows, n, weights: Poisson.for_data(rows, n),
+        lambda e, reader, rows, n, weights: Joint.of(Poisson.for_data(rows, n)),
     ),
     "mixed": Kind(
         lambda estimator: Mixed(estimator.kinds), lambda e, reader, rows, n, weights: mixed_structure(reader, rows, n)

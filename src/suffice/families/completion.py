@@ -12,21 +12,16 @@ A row without any observed cell adds to no block: only to the mass of its outcom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 
 from ..kernels.families.completion import completed_moments, observed_scores
 from .gaussian_diagonal import GaussianDiagonal, mean_and_variance
-from .rows import dense
+from .rows import dense, one_hot
 
 MAX_EM, EM_TOL = 200, 1e-6  # iterations, and the relative change of means and covariances that ends them
-
-
-def any_missing(X) -> bool:
-    values = X if isinstance(X, np.ndarray) else X.data
-    return bool(np.isnan(values.sum()) and np.isnan(values).any())
 
 
 def grouped(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -62,8 +57,8 @@ def conditionals(z: np.ndarray, seen: np.ndarray, mean: np.ndarray, covariance: 
     return means, covariance[:, m[:, None], m] - across.transpose(0, 2, 1) @ gain
 
 
-def log_densities(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """log p(observed cells | outcome) of every row and outcome."""
+def observed_log_densities(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """(n, K) array: log p(observed cells | outcome)."""
     result = np.zeros((len(z), len(mean)))
     checked(observed_scores(np.ascontiguousarray(z), *grouped(z), *contiguous(mean, covariance), result))
     return result
@@ -118,26 +113,22 @@ def drawn(z: np.ndarray, outcomes: np.ndarray, mean: np.ndarray, covariance: np.
     return filled
 
 
-def available_cells(model, X, y, weights) -> tuple[np.ndarray, np.ndarray]:
+def available_cells(family, X, outcomes, weights) -> tuple[np.ndarray, np.ndarray]:
     """Means and variances of each column from its observed cells: where EM starts."""
-    columns = GaussianDiagonal(model.n_outcomes, model.n_features, model.location)
-    available = columns.statistics(X, y, weights)
+    columns = GaussianDiagonal(family.n_outcomes, family.n_features, family.location)
+    available = columns.labelled_statistics(X, outcomes, weights)
     return mean_and_variance(available + columns.pseudo_counts(available, columns.default_pseudo_counts))
 
 
-def completed_by_em(model, X, y, weights, moments, read: Callable):
-    """Statistics of labelled rows with missing cells under the estimate they lead to (with the default pseudo-counts).
-
-    `read(moments)` gives means and covariances.
-    """
-    labelled = np.flatnonzero(y >= 0)
-    X, labels = dense(X)[labelled], np.zeros((len(labelled), model.n_outcomes))
-    labels[np.arange(len(labelled)), y[labelled]] = weights[labelled]
+def completed_by_em(family, X, outcomes, weights, moments):
+    """Statistics of rows of known outcomes with missing cells under the estimate they lead to (with the default pseudo-counts)."""
+    labelled = np.flatnonzero(outcomes >= 0)
+    X, shares = dense(X)[labelled], one_hot(outcomes[labelled], weights[labelled], family.n_outcomes)
     for _ in range(MAX_EM):
-        statistics = model.completed_statistics(X, labels, moments)
-        before, moments = moments, statistics + model.pseudo_counts(statistics, model.default_pseudo_counts)
-        (mean, covariance), (old_mean, old_covariance) = read(moments), read(before)
-        scale = np.sqrt(np.abs(np.diagonal(covariance, axis1=-2, axis2=-1)).reshape(-1, model.n_features).max(axis=0))
+        statistics = family.completed_statistics(X, shares, moments)
+        before, moments = moments, statistics + family.pseudo_counts(statistics, family.default_pseudo_counts)
+        (mean, covariance), (old_mean, old_covariance) = family.parameters(moments), family.parameters(before)
+        scale = np.sqrt(np.abs(np.diagonal(covariance, axis1=-2, axis2=-1)).reshape(-1, family.n_features).max(axis=0))
         moved = np.abs(mean - old_mean) / scale, np.abs(covariance - old_covariance) / (scale[:, None] * scale)
         if max(part.max() for part in moved) < EM_TOL:
             break

@@ -1,10 +1,10 @@
 r"""Gaussian columns, independent given the outcome (diagonal covariance).
 
-    log p(x, k) = log pi_k + sum_j [ -1/2 log 2 pi v_kj - (x_j - m_kj)^2 / 2 v_kj ]
+    log p(x | k) = sum_j [ -1/2 log 2 pi v_kj - (x_j - m_kj)^2 / 2 v_kj ]
 
-    statistics   1,  z,  z^2           with z = x - location (a fixed column vector: only rounding depends on it)
-    moments      mass[k],  weight[k, j],  first[k, j] = weight m,  second[k, j] = weight (v + m^2)
-    natural      constant[k],  linear[k, j] = m/v,  quadratic[k, j] = -1/2v
+    statistics   weight,  z,  z^2           with z = x - location (a fixed column vector: only rounding depends on it)
+    moments      weight[k, j],  first[k, j] = weight m,  second[k, j] = weight (v + m^2)
+    natural      linear[k, j] = m/v,  quadratic[k, j] = -1/2v
     A_k          sum_j m^2/2v + 1/2 log 2 pi v
 
 Adding a step delta of one row to an outcome of weight W changes mean and variance to  m + delta/W' (x - m)  and
@@ -13,15 +13,20 @@ W/W' (v + delta/W' (x - m)^2),  W' = W + delta,  so the step must stay above  -W
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .base import KEEP, Model, expected_log_mass, log_masses, moved_mass, room_below
+from .base import KEEP, Change, room_below
+from .charts import DiagonalChart
+from .columns import Columns
+from .conjugates import NormalGamma, wide
+from .forms import LOG_2PI, SquareForm
+from .points import standardised, weighted_means
 from .records import Record
-from .rows import chunks, dense, label_masses, location_of
+from .rows import chunks, dense, location_of
 
-LOG_2PI = float(np.log(2 * np.pi))
 LEAST_SQUARE = 1e-200  # of a column: smaller ones are zero up to rounding
 MIN_VARIANCE = 1e-6  # of the pooled variance: the smallest a prior may ask for
 RESOLUTION = 1e-12  # a variance below this share of the squared mean is lost in the rounding of second moments
@@ -29,7 +34,6 @@ RESOLUTION = 1e-12  # a variance below this share of the squared mean is lost in
 
 @dataclass(frozen=True, eq=False)
 class Moments(Record):
-    mass: np.ndarray
     weight: np.ndarray
     first: np.ndarray
     second: np.ndarray
@@ -37,20 +41,19 @@ class Moments(Record):
 
 @dataclass(frozen=True, eq=False)
 class Natural(Record):
-    constant: np.ndarray
     linear: np.ndarray
     quadratic: np.ndarray
 
 
 def mean_and_variance(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-    """Relative to the location; a block of no weight has mean 0 and variance 0."""
+    """(K, d) arrays, relative to the location; a block of no weight has mean 0 and variance 0."""
     weight = np.where(moments.weight > 0, moments.weight, 1.0)
     mean = moments.first / weight
     return mean, np.maximum(moments.second / weight - mean**2, 0.0)
 
 
-def from_parameters(mass, weight, mean, variance) -> Moments:
-    return Moments(mass, weight, weight * mean, weight * (variance + mean**2))
+def from_parameters(weight, mean, variance) -> Moments:
+    return Moments(weight, weight * mean, weight * (variance + mean**2))
 
 
 def floored_variance(within: np.ndarray, overall: np.ndarray, square: np.ndarray) -> np.ndarray:
@@ -82,41 +85,52 @@ def pseudo_variance(typical: np.ndarray, mean: np.ndarray, weight, amount: float
     return np.maximum(typical, RESOLUTION * (1.0 + weight / amount) * (mean**2 + typical))
 
 
+def above_rounding(location: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Variances of columns that are constant up to rounding: the square of their value, or 1."""
+    square = location**2
+    return np.where(variance > 1e-14 * square, variance, np.where(square > 0, square, 1.0))
+
+
 @dataclass(frozen=True, eq=False)
-class GaussianDiagonal(Model):
+class GaussianDiagonal(Columns):
     location: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
-    family = "gaussian_diagonal"
+    kernels = "suffice.kernels.families.gaussian_diagonal"
+    record: ClassVar[Any] = Moments
+    natural: ClassVar[Any] = Natural
+    n_statistics = 2
+    is_spherical = False
+    printed = "gaussian"
 
     @classmethod
-    def for_data(cls, X, n_outcomes: int) -> GaussianDiagonal:
+    def for_data(cls, X, n_outcomes: int) -> Self:
         return cls(n_outcomes, X.shape[1], location_of(X))
 
-    def statistics(self, X, y, weights) -> Moments:
-        """Compiled; `expected_statistics` of one-hot weights is its readable twin."""
+    def centred(self, X, weights):
+        return replace(self, location=weighted_means(dense(X), weights))
+
+    def phi(self, X):
+        z = X - self.location
+        return z, z**2
+
+    def labelled_statistics(self, X, outcomes, weights) -> Moments:
+        """Compiled; `statistics` of one-hot shares is its readable twin."""
         from ..kernels.families.gaussian_diagonal import add_labelled
 
         shape = (self.n_outcomes, self.n_features)
-        total = Moments(label_masses(y, weights, self.n_outcomes), np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        total = Moments(np.zeros(shape), np.zeros(shape), np.zeros(shape))
         for rows in chunks(X):  # sums of chunks, so that rounding does not grow with the rows
-            part = Moments(np.zeros(self.n_outcomes), np.zeros(shape), np.zeros(shape), np.zeros(shape))
-            add_labelled(
-                np.ascontiguousarray(dense(X[rows])),
-                self.location,
-                y[rows],
-                weights[rows],
-                part.weight,
-                part.first,
-                part.second,
-            )
+            part = Moments(np.zeros(shape), np.zeros(shape), np.zeros(shape))
+            own = np.ascontiguousarray(dense(X[rows])), self.location, outcomes[rows], weights[rows]
+            add_labelled(*own, part.weight, part.first, part.second)
             total = total + part
         return total
 
-    def expected_statistics(self, X, responsibilities) -> Moments:
+    def statistics(self, X, shares) -> Moments:
         shape = (self.n_outcomes, self.n_features)
         weight, first, second = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         for rows in chunks(X):
-            z, r = dense(X[rows]) - self.location, responsibilities[rows].T
+            z, r = dense(X[rows]) - self.location, shares[rows].T
             if np.isnan(z.sum()):
                 missing = np.isnan(z)
                 z[missing] = 0.0
@@ -125,58 +139,57 @@ class GaussianDiagonal(Model):
                 weight += r.sum(axis=1, keepdims=True)
             first += r @ z
             second += r @ z**2
-        return Moments(responsibilities.sum(axis=0), weight, first, second)
+        return Moments(weight, first, second)
 
-    def natural_of(self, moments: Moments) -> Natural:
+    # -- the maps of a cell -------------------------------------------------------------------------------------------
+
+    def coefficients(self, mean, square):
+        variance = np.maximum(square - mean**2, 0.0)
+        return mean / variance, -0.5 / variance
+
+    def means(self, linear, quadratic):
+        variance = -0.5 / quadratic
+        mean = linear * variance
+        return mean, variance + mean**2
+
+    def log_norm(self, linear, quadratic):
+        variance = -0.5 / quadratic
+        return 0.5 * (linear**2 * variance + np.log(variance) + LOG_2PI)
+
+    def is_inside(self, mean, square):
+        return np.maximum(square - mean**2, 0.0) > 0
+
+    def parameters(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+        return mean_and_variance(moments)
+
+    def from_parameters(self, weight, mean, variance) -> Moments:
+        return from_parameters(weight, mean, variance)
+
+    # -- the same about the means, which rounds less ------------------------------------------------------------------
+
+    def cells(self, moments: Moments):
         mean, variance = mean_and_variance(moments)
-        linear, quadratic = mean / variance, -0.5 / variance
-        constant = log_masses(moments) - self.log_partitions(Natural(moments.mass, linear, quadratic))
-        return Natural(constant, linear, quadratic)
-
-    def log_partitions(self, natural: Natural) -> np.ndarray:
-        variance = -0.5 / natural.quadratic
-        return 0.5 * (natural.linear**2 * variance + np.log(variance) + LOG_2PI).sum(axis=1)
-
-    def moments_of(self, natural: Natural, total: float = 1.0) -> Moments:
-        variance = -0.5 / natural.quadratic
-        share = np.exp(natural.constant + self.log_partitions(natural) - self.log_partition(natural))
-        weight = self.spread(total * share)
-        return from_parameters(total * share, weight, natural.linear * variance, variance)
+        precision = 1.0 / variance
+        return -0.5 * (np.log(variance) + LOG_2PI + mean**2 * precision), mean * precision, -0.5 * precision
 
     def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
         mean, variance = mean_and_variance(moments)
         squares = statistics.second - 2 * mean * statistics.first + mean**2 * statistics.weight
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = statistics.weight * (np.log(variance) + LOG_2PI) + squares / variance
-        return expected_log_mass(statistics, moments) - 0.5 * float(terms.sum())
+        return -0.5 * float(terms.sum())
 
-    def log_joint(self, moments: Moments, X) -> np.ndarray:
+    def log_densities(self, moments: Moments, X) -> np.ndarray:
+        z, cells = dense(X) - self.location, zip(*mean_and_variance(moments), strict=True)
+        columns = np.stack([-0.5 * (LOG_2PI + np.log(v) + (z - m) ** 2 / v) for m, v in cells])
+        return np.nansum(columns, axis=2).T  # a missing cell is integrated out
+
+    def at_weight(self, moments: Moments, weight) -> Moments:
+        return from_parameters(weight, *mean_and_variance(moments))
+
+    def move(self, moments: Moments, direction: Moments, rate: float, change: Change) -> tuple[Moments, int]:
         mean, variance = mean_and_variance(moments)
-        z = dense(X) - self.location
-        columns = np.stack(
-            [-0.5 * (LOG_2PI + np.log(v) + (z - m) ** 2 / v) for m, v in zip(mean, variance, strict=True)]
-        )
-        return log_masses(moments) + np.nansum(columns, axis=2).T  # a missing cell is integrated out
-
-    def log_base_measure(self, X) -> float:
-        return 0.0
-
-    def in_domain(self, moments: Moments) -> bool:
-        variance = mean_and_variance(moments)[1]
-        return moments.is_finite() and bool(
-            (moments.mass > 0).all() and (moments.weight > 0).all() and (variance > 0).all()
-        )
-
-    def filled(self, moments: Moments, mass, weight) -> Moments:
-        return from_parameters(mass, weight, *mean_and_variance(moments))
-
-    def spread(self, mass) -> np.ndarray:
-        return np.repeat(mass[:, None], self.n_features, axis=1)
-
-    def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
-        mean, variance = mean_and_variance(moments)
-        old = moments.mass[:, None]
-        gain = direction.mass[:, None]
+        old, gain = change.before[:, None], change.gain[:, None]
         shift = direction.first - mean * gain
         growth = direction.second - 2 * mean * direction.first + mean**2 * gain
         # variance' >= KEEP variance is an eigenvalue bound of a 2 x 2 matrix for every cell
@@ -189,10 +202,10 @@ class GaussianDiagonal(Model):
         new = old + step * gain
         new_mean = mean + step * shift / new
         new_variance = (old * variance + step * growth) / new - (step * shift / new) ** 2
-        mass, shortened = moved_mass(moments.mass, direction.mass, rate)
-        weight = self.spread(mass)
         new_variance = np.maximum(new_variance, KEEP * variance)
-        return from_parameters(mass, weight, new_mean, new_variance), shortened + int((step < rate).sum())
+        return from_parameters(self.weight_of(change.after), new_mean, new_variance), int((step < rate).sum())
+
+    # -- priors -------------------------------------------------------------------------------------------------------
 
     @property
     def default_pseudo_counts(self) -> float:
@@ -202,24 +215,52 @@ class GaussianDiagonal(Model):
         """`amount` examples at each outcome's own mean with the pooled within-outcome variance."""
         mean, _ = mean_and_variance(statistics)
         variance = pseudo_variance(typical_variance(statistics), mean, statistics.weight, amount)
-        return from_parameters(np.zeros(self.n_outcomes), np.full_like(mean, amount), mean, variance)
+        return from_parameters(np.full_like(mean, amount), mean, variance)
 
-    def pooled(self, statistics: Moments) -> Moments:
-        share = (statistics.mass / statistics.mass.sum())[:, None]
-        blocks = (share * array.sum(axis=0) for array in (statistics.weight, statistics.first, statistics.second))
-        return Moments(statistics.mass, *blocks)
+    def typical(self, statistics: Moments) -> np.ndarray:
+        """(d,) array: variances within outcomes."""
+        return above_rounding(self.location, typical_variance(statistics))
+
+    def pseudo_rows(self, statistics: Moments, amount: float, typical) -> Moments:
+        """`amount` rows at the component's own mean with the typical variance V0: V = (W V_ml + amount V0) / (W + amount)."""
+        mean, _ = mean_and_variance(statistics)
+        return from_parameters(np.full_like(mean, amount), mean, np.broadcast_to(typical, mean.shape))
+
+    def resolved(self, moments: Moments, typical) -> Moments:
+        mean, variance = mean_and_variance(moments)
+        least = RESOLUTION * (mean**2 + typical)
+        if (variance >= least).all():
+            return moments
+        return from_parameters(moments.weight, mean, np.maximum(variance, least))
+
+    def ridged(self, moments: Moments, ridge: float) -> Moments:
+        mean, variance = mean_and_variance(moments)
+        return from_parameters(moments.weight, mean, variance + ridge)
+
+    def conjugate(self, statistics: Moments) -> NormalGamma:
+        squares, weight = statistics.second.sum(axis=0), statistics.weight.sum(axis=0)
+        kappa, rate = wide(self.typical(statistics), squares, weight)
+        return NormalGamma(self, (kappa, 1.0, float(rate.mean()) if self.is_spherical else rate))
+
+    def points(self, X, weights):
+        return standardised(dense(X) - self.location, weights)
+
+    def form(self, X):
+        return SquareForm(self, X)
+
+    def chart(self, moments):
+        return DiagonalChart(self, moments)
+
+    # -- compiled code and new rows -----------------------------------------------------------------------------------
 
     def state_of(self, moments: Moments) -> tuple:
         mean, variance = mean_and_variance(moments)
-        constant = log_masses(moments) - 0.5 * (np.log(variance) + LOG_2PI).sum(axis=1)
-        total = np.array([moments.mass.sum()])
-        return (
-            moments.mass.copy(), total, moments.weight.copy(), mean + self.location, variance, 1 / variance, constant,
-        )  # fmt: skip
+        constant = -0.5 * (np.log(variance) + LOG_2PI).sum(axis=1)
+        return moments.weight.copy(), mean + self.location, variance, 1 / variance, constant
 
     def moments_of_state(self, state: tuple) -> Moments:
-        mass, _, weight, mean, variance, _, _ = state
-        return from_parameters(mass.copy(), weight.copy(), mean - self.location, variance)
+        weight, mean, variance, _, _ = state
+        return from_parameters(weight.copy(), mean - self.location, variance)
 
     def cell_moments(self, moments: Moments):
         mean, variance = mean_and_variance(moments)

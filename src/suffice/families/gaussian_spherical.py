@@ -1,6 +1,6 @@
 r"""Gaussian columns with one variance for all columns of an outcome (spherical covariance).
 
-    log p(x, k) = log pi_k + sum_j [ -1/2 log 2 pi v_k - (x_j - m_kj)^2 / 2 v_k ]
+    log p(x | k) = sum_j [ -1/2 log 2 pi v_k - (x_j - m_kj)^2 / 2 v_k ]
 
 Statistics, moments and natural parameters are those of the diagonal family; the M-step averages the variances of an outcome's columns,
 each with its weight (they differ where cells are missing): `projected`.
@@ -17,14 +17,10 @@ from .gaussian_diagonal import GaussianDiagonal, Moments, from_parameters, mean_
 
 @dataclass(frozen=True, eq=False)
 class GaussianSpherical(GaussianDiagonal):
-    @classmethod
-    def for_data(cls, X, n_outcomes: int) -> GaussianSpherical:
-        plain = GaussianDiagonal.for_data(X, n_outcomes)
-        return cls(n_outcomes, plain.n_features, plain.location)
+    is_spherical = True
 
     def projected(self, moments: Moments) -> Moments:
-        """The nearest moments of this family: the maximum-likelihood M-step."""
         mean, variance = mean_and_variance(moments)
         weight = np.maximum(moments.weight.sum(axis=1, keepdims=True), 1e-300)
         shared = (moments.weight * variance).sum(axis=1, keepdims=True) / weight
-        return from_parameters(moments.mass, moments.weight, mean, np.broadcast_to(shared, variance.shape))
+        return from_parameters(moments.weight, mean, np.broadcast_to(shared, variance.shape))

@@ -1,31 +1,34 @@
 r"""Counts of words, drawn independently given the outcome (sparse rows).
 
-    log p(x, k) = log pi_k + sum_w x_w log q_kw  (+ the multinomial coefficient)
+    log p(x | k) = sum_w x_w log q_kw  (+ the multinomial coefficient)
 
-    statistics   1,  x
-    moments      mass[k],  count[w, k]
-    natural      constant[k],  logit[w, k] = log q
+    statistics   x
+    moments      count[w, k]
+    natural      logit[w, k] = log q
 
 Given its length a row is `length` draws, so a block's own weight is the sum of its counts and not the mass of its outcome. The
-normaliser of q takes part once for every word: scores are log pi_k + sum_w x_w log count_wk - |x| log sum_w count_wk.
+normaliser of q takes part once for every word: scores are sum_w x_w log count_wk - |x| log sum_w count_wk.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from .base import FEW_ROWS, KEEP, Model, expected_log_mass, log_masses, moved_mass
+from .base import KEEP, Change, Family
+from .charts import LogitChart
+from .conjugates import Dirichlets
+from .forms import TINY, WordForm, safe_log
 from .records import Record
-from .rows import label_masses
+from .rows import dense
 from .words import row_sizes, weighted_sums, word_rows
 
 
 @dataclass(frozen=True, eq=False)
 class Moments(Record):
-    mass: np.ndarray
     count: np.ndarray
 
     @property
@@ -35,22 +38,24 @@ class Moments(Record):
 
 @dataclass(frozen=True, eq=False)
 class Natural(Record):
-    constant: np.ndarray
     logit: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(Model):
+class Multinomial(Family):
     length: float = 1.0  # mean length of a row: what one example adds to a block's weight
     unit: float = 1.0  # the smallest count: pseudo-counts are measured in it, so that the units of X do not matter
     squared_row: float = 1.0  # mean squared Euclidean norm of a row
 
-    family = "multinomial"
+    kernels = "suffice.kernels.families.multinomial"
     table_prior = False
     takes_sparse = True
+    outcome_axis = -1
+    is_normalised = True
+    printed = "words"
 
     @classmethod
-    def for_data(cls, X, n_outcomes: int, weights: np.ndarray | None = None) -> Multinomial:
+    def for_data(cls, X, n_outcomes: int, weights: np.ndarray | None = None) -> Self:
         weights = np.ones(X.shape[0]) if weights is None else weights
         total = max(float(weights.sum()), 1e-300)
         lengths, squares, least = row_sizes(X)
@@ -62,151 +67,147 @@ class Multinomial(Model):
             squared_row=max(float(weights @ squares) / total, 1e-300),
         )
 
-    @property
-    def default_pseudo_counts(self) -> float:
-        return self.unit
-
-    def scores(self, moments, X, state=None, which=None) -> np.ndarray:
-        from ..kernels.words.tables import score_rows
-
-        which = np.arange(X.shape[0]) if which is None else which
-        scores = np.empty((len(which), self.n_outcomes))
-        score_rows(self.rows_of(X)[0], which, state or self.state_of(moments), scores)
-        return scores
-
     def rows_of(self, X):
         return word_rows(X), "pairs"
 
-    def statistics(self, X, y, weights) -> Moments:
+    # -- data ---------------------------------------------------------------------------------------------------------
+
+    def statistics(self, X, shares) -> Moments:
+        return Moments(weighted_sums(X, shares))
+
+    def labelled_statistics(self, X, outcomes, weights) -> Moments:
         from ..kernels.words.tables import add_labelled
 
         count = np.zeros((self.n_features, self.n_outcomes))
-        add_labelled(self.rows_of(X)[0], y, weights, count)
-        return Moments(label_masses(y, weights, self.n_outcomes), count)
-
-    def expected_statistics(self, X, responsibilities) -> Moments:
-        return Moments(responsibilities.sum(axis=0), weighted_sums(X, responsibilities))
+        add_labelled(self.rows_of(X)[0], outcomes, weights, count)
+        return Moments(count)
 
     def words_of_outcomes(self, statistics: Moments) -> np.ndarray:
-        """How often each word was seen with each outcome."""
+        """(n_features, K) array: how often each word was seen with each outcome."""
         return statistics.count
 
+    # -- the two coordinate systems -----------------------------------------------------------------------------------
+
     def natural_of(self, moments: Moments) -> Natural:
-        return Natural(log_masses(moments), np.log(moments.count) - np.log(moments.weight))
+        return Natural(np.log(moments.count) - np.log(moments.weight))
 
     def log_partitions(self, natural: Natural) -> np.ndarray:
         return self.length * logsumexp(natural.logit, axis=0)
 
-    def moments_of(self, natural: Natural, total: float = 1.0) -> Moments:
-        mass = total * np.exp(natural.constant + self.log_partitions(natural) - self.log_partition(natural))
-        return Moments(mass, mass * self.length * np.exp(natural.logit - logsumexp(natural.logit, axis=0)))
+    def moments_of(self, natural: Natural, mass) -> Moments:
+        return self.from_shares(np.exp(natural.logit - logsumexp(natural.logit, axis=0)), mass)
+
+    def from_shares(self, shares: np.ndarray, mass: np.ndarray) -> Moments:
+        """Moments of these probabilities of the words, of mass[k] rows."""
+        return Moments(mass * self.length * shares)
 
     def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
         seen = statistics.count != 0
-        logs = (np.log(moments.count) - np.log(moments.weight))[seen]
-        return expected_log_mass(statistics, moments) + float(statistics.count[seen] @ logs)
+        return float(statistics.count[seen] @ self.natural_of(moments).logit[seen])
 
-    def log_joint(self, moments: Moments, X) -> np.ndarray:
-        return log_masses(moments) + X @ (np.log(moments.count) - np.log(moments.weight))
+    def log_densities(self, moments: Moments, X) -> np.ndarray:
+        return X @ self.natural_of(moments).logit
 
     def log_base_measure(self, X) -> np.ndarray:
         terms = X.tocsr().copy()
         terms.data = gammaln(terms.data + 1)
         return gammaln(row_sizes(X)[0] + 1) - np.asarray(terms.sum(axis=1)).ravel()
 
+    # -- domain and steps ---------------------------------------------------------------------------------------------
+
     def in_domain(self, moments: Moments) -> bool:
         from ..kernels.words.tables import all_positive
 
-        return bool(np.isfinite(moments.mass).all() and (moments.mass > 0).all()) and all_positive(moments.count)
+        return bool(all_positive(moments.count))
 
-    def filled(self, moments: Moments, mass, weight) -> Moments:
-        return Moments(mass, weight * (moments.count / moments.weight))
+    def weight_of(self, mass):
+        return mass * self.length
 
-    def spread(self, mass) -> np.ndarray:
-        """A block counts words and not examples: the masses of the outcomes say nothing about its weight."""
-        return np.zeros(self.n_outcomes)
+    def at_weight(self, moments: Moments, weight) -> Moments:
+        return Moments(weight * (moments.count / moments.weight))
 
-    def direction(self, statistics: Moments, prior: Moments, moments: Moments, pull: float = 0.0) -> Moments:
-        """Where a likelihood is fitted the expected part is the moments' own, so that a step is a mixture of moments.
+    def direction(self, statistics: Moments, prior: Moments, moments: Moments, unseen, scale: float) -> Moments:
+        """A block counts words and not examples: masses say nothing about its weight. Where a likelihood is fitted the expected part is
+        the moments' own, so that a step is a mixture of moments (any multiple of q may be taken off a block: q changes alike)."""
+        if scale:
+            return statistics + prior - scale * moments
+        return statistics + prior - self.at_weight(moments, prior.weight + statistics.weight)
 
-        (Any multiple of q may be taken off a block: the change of q is the same.)
-        """
-        if pull == 0.0:
-            return super().direction(statistics, prior, moments, pull)
-        return statistics + prior - ((float(prior.mass.sum()) + pull) / float(moments.mass.sum())) * moments
-
-    def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
+    def move(self, moments: Moments, direction: Moments, rate: float, change: Change) -> tuple[Moments, int]:
         count = moments.count + rate * direction.count
         least = KEEP * moments.count
         n_shortened = int((count < least).sum())
-        mass, shortened = moved_mass(moments.mass, direction.mass, rate)
         count = np.maximum(count, least)
-        return Moments(mass, count * (mass * self.length / count.sum(axis=0))), shortened + n_shortened
+        return Moments(count * (change.after * self.length / count.sum(axis=0))), n_shortened
+
+    # -- priors -------------------------------------------------------------------------------------------------------
+
+    @property
+    def default_pseudo_counts(self) -> float:
+        return self.unit
 
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """`amount` of every word."""
-        return Moments(np.zeros(self.n_outcomes), np.full_like(statistics.count, float(amount)))
+        return Moments(np.full_like(statistics.count, float(amount)))
 
-    def pooled(self, statistics: Moments) -> Moments:
-        share = statistics.mass / statistics.mass.sum()
-        return Moments(statistics.mass, statistics.count.sum(axis=1, keepdims=True) * share)
+    def smoothed(self, statistics: Moments, mass, total: float) -> Moments:
+        smooth = statistics + self.pseudo_counts(statistics, self.default_pseudo_counts)
+        return smooth * (1.0 / total)
+
+    def typical(self, statistics: Moments) -> np.ndarray:
+        """(n_features,) array: counts of a typical row, with a trace of every word."""
+        count = statistics.count.sum(axis=1)
+        count = count + max(float(count.sum()), 1.0) * 1e-3 / len(count)
+        return self.length * count / count.sum()
+
+    def pseudo_rows(self, statistics: Moments, amount: float, typical) -> Moments:
+        return Moments(np.repeat(amount * typical[:, None], self.n_outcomes, axis=1))
+
+    def conjugate(self, statistics: Moments) -> Dirichlets:
+        return Dirichlets(self, (self.typical(statistics),))
+
+    # -- one column of many categories: what `charts`, `conjugates` and `forms` ask ---------------------------------------
+
+    def column_sums(self, cells: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(cells.sum(axis=0), cells.shape)
+
+    def column_maxima(self, cells: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(cells.max(axis=0), cells.shape)
+
+    def columns_of(self, cells: np.ndarray) -> list[np.ndarray]:
+        return [cells]
+
+    def cells(self, moments: Moments):
+        return (safe_log(moments.count / np.maximum(moments.weight, TINY)),)
+
+    def cells_of_logits(self, logits: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (logits,)
+
+    def from_sums(self, count: np.ndarray) -> Moments:
+        return Moments(count)
+
+    def form(self, X):
+        return WordForm(self, X)
+
+    def chart(self, moments):
+        return LogitChart(self, moments)
+
+    def points(self, X, weights):
+        X = np.sqrt(np.maximum(dense(X), 0.0))
+        return X / np.maximum(np.sqrt((X**2).sum(axis=1, keepdims=True)), 1e-300)
+
+    # -- compiled code and new rows -----------------------------------------------------------------------------------
 
     def state_of(self, moments: Moments) -> tuple:
-        weight, total = moments.weight, np.array([moments.mass.sum()])
         from ..kernels.words.tables import fill_logs
 
-        count = np.array(moments.count, order="C")
+        count, weight = np.array(moments.count, order="C"), moments.weight
         log_count = np.empty_like(count)
         fill_logs(count, log_count)
-        return moments.mass.copy(), total, count, weight, log_count, np.log(weight), np.log(moments.mass)
+        return count, weight, log_count, np.log(weight)
 
     def moments_of_state(self, state: tuple) -> Moments:
-        return Moments(state[0].copy(), state[2].copy())
-
-    def log_likelihood_of_state(self, statistics: Moments, state: tuple) -> float:
-        from ..kernels.words.tables import weighed_logs
-
-        total, log_count, log_weight, log_mass = state[1], state[4], state[5], state[6]
-        words = weighed_logs(statistics.count, log_count, log_weight)
-        return words + float(statistics.mass @ log_mass) - float(statistics.mass.sum() * np.log(total[0]))
-
-    def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
-        """The passes made for words, where every row has a label, the loss is discriminative and speed matters.
-
-        Their line search is on a quadratic model; with few rows and a weak prior it circles where the exact one settles.
-        """
-        if not loss.is_discriminative or (y < 0).any() or len(y) < FEW_ROWS:
-            return super().incremental_pass(X, y, weights, order, multipliers, state, loss, tolerance, slack)
-        from ..kernels.compile import has_kernel
-        from ..kernels.words import binary, few, passes
-
-        rows, _ = self.rows_of(X)
-        if self.n_outcomes == 2 and has_kernel(loss.kernels, "binary_step"):
-            one_pass = binary.binary_pass
-        else:
-            one_pass = few.dual_pass if self.n_outcomes <= few.MOST else passes.dual_pass
-        return one_pass.of(loss.kernels)(rows, y, weights, order, multipliers, state, loss.settings, tolerance, slack)
-
-    def steps_by_row(self, X, y, loss) -> bool:
-        return loss.is_discriminative and self.n_outcomes > 1 and not (y < 0).any()
-
-    def stochastic_pass(self, X, y, weights, order, rates, state, loss):
-        from ..kernels.words.stochastic import stochastic_pass
-
-        rows, _ = self.rows_of(X)
-        return stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, state, loss.settings, 1e-9)
-
-    def row_tolerance(self, loss, prior, tolerance):
-        """Multipliers of a loss with a corner are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
-        if not loss.has_corner:
-            return tolerance
-        return 2.0 * tolerance * min(1.0, float(prior.count.mean()) / self.squared_row)
-
-    def leaves_room(self, moments: Moments, prior: Moments) -> bool:
-        from ..kernels.words.tables import keeps_share
-
-        is_open = bool(np.isfinite(moments.mass).all() and (moments.mass > 0).all())
-        return is_open and keeps_share(moments.count, prior.count, 0.02)
+        return Moments(state[0].copy())
 
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         """Rows of Poisson length around the training rows' mean."""

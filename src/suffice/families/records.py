@@ -1,22 +1,56 @@
-"""Records of arrays that add, scale and average: statistics, moments, pseudo-counts and natural parameters."""
+"""Records of arrays that add, scale and average: statistics, moments, pseudo-counts and natural parameters.
+
+A field is an array, a record, or a tuple of records, so the record of a structure holds those of its families.
+"""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import Self
+from functools import cache
+from typing import Any, Self
 
 import numpy as np
 
 
+@cache
+def names_of(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def mapped(function: Callable, *values: Any) -> Any:
+    """`function` of the arrays that stand in the same place of every value."""
+    first = values[0]
+    if isinstance(first, Record):
+        kind = type(first)
+        return kind(*[mapped(function, *[getattr(value, name) for value in values]) for name in names_of(kind)])
+    if isinstance(first, tuple):
+        return tuple([mapped(function, *parts) for parts in zip(*values, strict=True)])
+    return function(*values)
+
+
+def leaves(value: Any) -> Iterator[np.ndarray]:
+    """The arrays of a value, from the first field to the last."""
+    if isinstance(value, Record):
+        value = tuple(getattr(value, name) for name in names_of(type(value)))
+    if isinstance(value, tuple):
+        for part in value:
+            yield from leaves(part)
+    else:
+        yield value
+
+
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A bundle of arrays with the arithmetic of a vector space. Subclasses only name the arrays."""
+    """A bundle of arrays with the arithmetic of a vector space. Subclasses only name the fields."""
 
     def arrays(self) -> tuple[np.ndarray, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self))
+        """Every array, also those of records inside, in the order of the fields."""
+        return tuple(leaves(self))
 
     def copy(self) -> Self:
-        return type(self)(*(np.array(array, dtype=float) for array in self.arrays()))
+        return mapped(lambda array: np.array(array, dtype=float), self)
 
     def is_finite(self) -> bool:
         return all(bool(np.isfinite(array).all()) for array in self.arrays())
@@ -25,12 +59,12 @@ class Record:
         return np.concatenate([np.ravel(array) for array in self.arrays()])
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(a + b for a, b in zip(self.arrays(), other.arrays(), strict=True)))
+        return mapped(operator.add, self, other)
 
     def __sub__(self, other: Self) -> Self:
-        return type(self)(*(a - b for a, b in zip(self.arrays(), other.arrays(), strict=True)))
+        return mapped(operator.sub, self, other)
 
     def __mul__(self, factor: float) -> Self:
-        return type(self)(*(factor * array for array in self.arrays()))
+        return mapped(lambda array: factor * array, self)
 
     __rmul__ = __mul__

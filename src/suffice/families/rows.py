@@ -21,6 +21,12 @@ def dense(X) -> np.ndarray:
     return X if isinstance(X, np.ndarray) else X.toarray()
 
 
+def any_missing(X) -> bool:
+    """Whether a dense or sparse X has a cell that is NaN."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    return bool(np.isnan(values.sum()) and np.isnan(values).any())
+
+
 def without_missing(X):
     """A sparse X with its stored NaN taken out, and a sparse matrix of ones where they were."""
     missing = X.copy()
@@ -62,6 +68,14 @@ def column_means(X) -> np.ndarray:
 def label_masses(y: np.ndarray, weights: np.ndarray, n_outcomes: int) -> np.ndarray:
     labelled = y >= 0
     return np.bincount(y[labelled], weights[labelled], minlength=n_outcomes).astype(float)
+
+
+def one_hot(outcomes: np.ndarray, weights: np.ndarray, n_outcomes: int) -> np.ndarray:
+    """(n, n_outcomes) array: a row's weight in the place of its outcome; nothing where that is below 0."""
+    shares = np.zeros((len(outcomes), n_outcomes))
+    labelled = np.flatnonzero(outcomes >= 0)
+    shares[labelled, outcomes[labelled]] = weights[labelled]
+    return shares
 
 
 def whole_counts(X, *, together: bool) -> np.ndarray:

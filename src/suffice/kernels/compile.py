@@ -3,14 +3,15 @@
 numba's cache looks at the file of the function it compiles and not at the files of the functions that one calls, so after an
 edit elsewhere it would return yesterday's numbers. And it never hits for a function that takes compiled functions as arguments.
 Both are cured by the name: every compiled function carries a digest of all of this package's source, and a loop is bound to a
-family and a loss by giving a copy of it other globals under another name. Kernels of a loss outside of this package add a digest
-of their own file to that name.
+family and a loss by giving a copy of it other globals under another name. Kernels of a family or a loss outside of this package add
+a digest of their own file to that name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 import types
 from functools import cache
 from importlib import import_module
@@ -50,14 +51,20 @@ def summing(function):
     return compiled(function, fastmath=REORDER)
 
 
-def bound(loop, name: str, **kernels):
+def name_of(path: str) -> str:
+    """A name for compiled copies with the kernels of the module `path`: outside of this package with a digest of its file."""
+    name = path.rpartition(".")[2]
+    return name if path.partition(".")[0] == __name__.partition(".")[0] else f"{name}_{digest_of(sys.modules[path])}"
+
+
+def bound(loop, name: str, options: dict | None = None, /, **kernels):
     """A compiled copy of `loop` in which the given names mean the given kernels."""
     copy = types.FunctionType(
         loop.__code__, {**loop.__globals__, **kernels}, f"{loop.__name__}_{name}", loop.__defaults__
     )
     copy.__qualname__ = copy.__name__
     copy.__module__ = loop.__module__
-    return compiled(copy)
+    return compiled(copy, **(options or {}))
 
 
 # -- losses ------------------------------------------------------------------------------------------------------------
@@ -75,9 +82,7 @@ def loss_kernels(path: str) -> tuple[str, dict[str, Any]]:
     Plain functions are compiled; what a loss may leave out comes from `suffice.kernels.losses.defaults`.
     """
     module, defaults = import_module(path), import_module("suffice.kernels.losses.defaults")
-    name = path.rpartition(".")[2]
-    if path.partition(".")[0] != __name__.partition(".")[0]:
-        name = f"{name}_{digest_of(module)}"
+    name = name_of(path)
     found = {key: getattr(module, key) for key in LOSS_KERNELS if hasattr(module, key)}
     if "weigh" not in found:
         raise ValueError(f"{path} has no function `weigh(scores, label, settings, weights)`: a loss needs one")
@@ -96,7 +101,8 @@ def digest_of(module) -> str:
     file = getattr(module, "__file__", None)
     if file is not None:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
-    kernels = [getattr(module, key) for key in LOSS_KERNELS if callable(getattr(module, key, None))]
+    parts = sorted(vars(module).items())
+    kernels = [part for key, part in parts if hasattr(part, "py_func") or (key in LOSS_KERNELS and callable(part))]
     source = "".join(inspect.getsource(getattr(kernel, "py_func", kernel)) for kernel in kernels)
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 

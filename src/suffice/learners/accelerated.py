@@ -9,7 +9,6 @@ above that of v1; else v2 is taken, at the price of another pass, and the next l
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,9 +32,7 @@ class Leaps(Expectations):
 
 @dataclass(frozen=True)
 class AcceleratedEM:
-    """`coordinates(model, moments)` makes unconstrained coordinates around some moments."""
-
-    coordinates: Callable
+    """Leaps in the coordinates of `model.chart(moments)`."""
 
     def init(self, problem: MixtureProblem, start, generator, warm=None) -> State:
         state = BatchEM().init(problem, start, generator)
@@ -55,7 +52,7 @@ class AcceleratedEM:
     def _leap(self, problem: MixtureProblem, state: State) -> State | None:
         """The state after a leap; None if it leads outside the domain or uphill."""
         memory = state.memory
-        coordinates = self.coordinates(problem.model, memory.origin)
+        coordinates = problem.model.chart(memory.origin)
         following = problem.prior.posterior(memory.expected.statistics)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             first, second, third = (coordinates.vector(m) for m in (memory.before, state.moments, following))

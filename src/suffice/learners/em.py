@@ -25,7 +25,7 @@ MAX_RESEEDED = 3  # for each component
 
 @dataclass(eq=False)
 class MixtureProblem:
-    """What is minimised. `prior` is a ComponentPrior or anything with `posterior` and `log_density`."""
+    """What is minimised. `prior` is a `structures.component_prior.ComponentPrior` or anything with `posterior` and `log_density`."""
 
     rows: Rows
     prior: Any
@@ -128,5 +128,4 @@ def reseeded(problem: MixtureProblem, state: State) -> tuple[Any, tuple[int, ...
     mass = np.where(np.arange(K) == k, 0.05 * total / K, 0.0)
     row = model.completed_statistics(rows.form.X[[expected.worst_row]], mass[None], state.moments)
     even = model.pooled(replace(statistics, mass=np.ones(K)))
-    block = model.spread(mass) if model.table_prior else mass * model.length
-    return statistics + row + model.filled(even, mass, block), (k,)
+    return statistics + row + model.at_masses(even, mass), (k,)

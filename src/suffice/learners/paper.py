@@ -9,6 +9,7 @@ by shortening.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,13 +37,14 @@ class Paper:
     schedule: StepSize = field(default=InverseTime(0.1))
 
     def init(self, problem: Problem, start, generator, warm=None) -> State:
-        family = problem.model.family
-        if family == "gaussian_diagonal":
-            shape = (problem.model.n_outcomes, problem.model.n_features)
+        model: Any = problem.model
+        if model.printed == "gaussian":
+            shape = (model.n_outcomes, model.n_features)
             return self._begun(start, generator, Raw((np.ones(shape[0]), np.zeros(shape), np.ones(shape))))
-        if family == "multinomial":
-            alpha = float(problem.prior.count.flat[0])
-            count = np.full_like(problem.prior.count, alpha)
+        if model.printed == "words":
+            given = model.counts_of(problem.prior)
+            alpha = float(given.flat[0])
+            count = np.full_like(given, alpha)
             return self._begun(start, generator, Raw((np.ones(len(start.mass)), count, count.sum(axis=0)), alpha=alpha))
         return self._begun(start, generator, Raw())
 
@@ -52,7 +54,7 @@ class Paper:
         )  # passes until there are no more: no gain is too small
 
     def step(self, problem: Problem, state: State) -> State:
-        n = len(problem.y)
+        n, model = len(problem.y), cast(Any, problem.model)
         order = state.generator.permutation(n)
         schedule = self.step_size if is_schedule(self.step_size) else self.schedule
         rates = schedule.rates(state.n_steps, n)
@@ -62,18 +64,19 @@ class Paper:
         fixed, gamma = 0, raw.gamma
         before = None if raw.arrays is None else tuple(array.copy() for array in raw.arrays)
         loss = problem.loss.as_printed() if self.scaled else problem.loss
-        if problem.model.family == "gaussian_diagonal":
+        if model.printed == "gaussian":
             pull = 0.0 if loss.is_discriminative else 1.0
             one_pass = gaussian_pass.of(loss.kernels)
             fixed = one_pass(dense(problem.X), problem.y, order, rates, *raw.arrays, pull, loss.settings)
             mass, first, second = (array.copy() for array in raw.arrays)
-            moments = type(state.moments)(mass, problem.model.spread(mass), first, second)
-        elif problem.model.family == "multinomial":
-            rows, _ = problem.model.rows_of(problem.X)
+            own = model.family.record(model.family.weight_of(mass), first, second)
+            moments = replace(state.moments, mass=mass, columns=(own,))
+        elif model.printed == "words":
+            rows, _ = model.rows_of(problem.X)
             gamma, fixed = words_pass.of(loss.kernels)(
                 rows, problem.y, order, rates, *raw.arrays, gamma, raw.alpha, loss.settings
             )
-            moments = type(state.moments)(raw.arrays[0] + gamma, raw.arrays[1] + gamma)
+            moments = model.of_counts(raw.arrays[0] + gamma, raw.arrays[1] + gamma)
         else:
             moments = state.moments * (1.0 / float(state.moments.mass.sum()))
             for i, rate in zip(order, rates, strict=True):

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..families.base import Model
 from ..kernels.loops.measure import FIELDS, measure_rows
 from ..losses import Loss
+from ..structures.base import Enumerable
 
 
 class Measure(NamedTuple):
@@ -33,7 +33,7 @@ class Measure(NamedTuple):
 class Problem:
     """Rows with labels (-1: none) and weights, a structure, a loss and a prior."""
 
-    model: Model
+    model: Enumerable
     X: Any
     y: np.ndarray
     weights: np.ndarray

@@ -1,8 +1,8 @@
 """Where EM starts: k-means on rows made comparable, k-means++ seeds, random rows or random shares.
 
-Rows take part as points: numbers in units of their column's spread, categories as one-hot, counts by their square roots, words by the
-square roots of their frequencies. A missing cell sits at its column's mean, so that it pulls nowhere. A start sees distinct rows with
-their total weights, in an order of their own, so that a row of weight 2 is the same as the row twice to the last bit.
+Rows take part as points (`Family.points`): numbers in units of their column's spread, categories as one-hot, counts by their square
+roots, words by the square roots of their frequencies. A start sees distinct rows with their total weights,
+in an order of their own, so that a row of weight 2 is the same as the row twice to the last bit.
 """
 
 from __future__ import annotations
@@ -12,51 +12,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..families import categorical, gaussian_diagonal, gaussian_full, gaussian_tied, mixed, multinomial
 from ..families.rows import dense
 from ..kernels.rows import dense_keys, sparse_keys
 
 STARTS = ("kmeans", "k-means++", "random", "random_from_data")
 MAX_ROWS = 10_000  # rows that take part in a start
 LLOYD = 20  # rounds of k-means
-
-
-def points_of(model, X, weights: np.ndarray) -> np.ndarray:
-    """Rows as points of a Euclidean space."""
-    if isinstance(model, mixed.Mixed):
-        parts = zip(model.models, model.split(X), strict=True)
-        return np.hstack([points_of(part, own, weights) for part, own in parts])
-    if isinstance(model, (gaussian_diagonal.GaussianDiagonal, gaussian_full.GaussianFull, gaussian_tied.GaussianTied)):
-        return standardised(dense(X) - model.location, weights)
-    if isinstance(model, categorical.Bernoulli):
-        return filled(dense(X), weights)
-    if isinstance(model, categorical.Categorical):
-        hot = model.one_hot(X).toarray()
-        seen = ~np.isnan(dense(X))
-        hot[~seen[:, model.column_of]] = np.nan
-        return filled(hot, weights) * np.sqrt(0.5)
-    X = np.sqrt(np.maximum(dense(X), 0.0))
-    if isinstance(model, multinomial.Multinomial):
-        return X / np.maximum(np.sqrt((X**2).sum(axis=1, keepdims=True)), 1e-300)
-    return filled(X, weights)
-
-
-def filled(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    missing = np.isnan(X)
-    return np.where(missing, weighted_means(X, weights), X) if missing.any() else X
-
-
-def weighted_means(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Of the observed cells of every column; 0 where there are none."""
-    seen = ~np.isnan(X)
-    return weights @ np.where(seen, X, 0.0) / np.maximum(weights @ seen, 1e-300)
-
-
-def standardised(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    z = filled(z, weights)
-    z = z - weighted_means(z, weights)
-    spread = np.sqrt(weighted_means(z**2, weights))
-    return z / np.where(spread > 1e-12 * np.maximum(np.abs(z).max(axis=0, initial=0.0), 1e-300), spread, 1.0)
 
 
 def sampled(X, weights: np.ndarray, generator, labels: np.ndarray | None = None) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -170,7 +131,7 @@ def start_shares(model, X, weights, how: str, generator, labels=None) -> tuple[A
     elif K == 1:
         shares[:] = 1.0
     else:
-        points = points_of(model, rows, row_weights)
+        points = model.points(rows, row_weights)
         known = None if labels is None else labels[places]
         if known is None or (known < 0).all():
             centres = plus_plus(points, row_weights, K, generator)

@@ -18,7 +18,7 @@ from .state import State
 
 @dataclass(eq=False)
 class VariationalProblem(MixtureProblem):
-    """`prior` is one of `suffice.families.posteriors`; what moves are posteriors in the place of moments."""
+    """`prior` is a `structures.posterior.ConjugatePrior`; what moves are posteriors in the place of moments."""
 
     def scale(self, measure: Measure) -> float:
         """So that `tol` is the gain of the whole bound: components empty slowly, by little in the mean of a row."""

@@ -129,7 +129,7 @@ class Counts(Reader):
         elif is_plain:
             self.unit = np.ones(d)
         else:
-            spread = GaussianDiagonal(n_outcomes, d, np.zeros(d)).statistics(rows, codes, weights)
+            spread = GaussianDiagonal(n_outcomes, d, np.zeros(d)).labelled_statistics(rows, codes, weights)
             _, variance = mean_and_variance(spread)
             total = spread.first.sum(axis=0)
             ratio = (spread.weight * variance).sum(axis=0) / np.where(total > 0, total, 1.0)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from ..families.completion import any_missing
+from ..families.rows import any_missing
 from ..families.words import ScaledRows, row_sizes
 from .base import Reader
 from .tables import counts

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..engines.threads import Engine, shards
-from ..families.forms import form_of
 
 PART = 8192  # rows a thread scores at a time
 
@@ -28,7 +27,7 @@ class Groups:
         """(n, outcomes) array: log p(x_i, outcome); of many outcomes by products of matrices."""
         if self.width == 1:
             return self.structure.joint_scores(moments, X)
-        form = form_of(self.structure, X)
+        form = self.structure.form(X)
         with np.errstate(divide="ignore"):
             coefficients = form.coefficients(moments)
         parts = shards(X.shape[0], PART) or [slice(0, 0)]

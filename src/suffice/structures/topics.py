@@ -31,9 +31,10 @@ from scipy import sparse
 from scipy.special import digamma, gammaln, logsumexp
 
 from ..engines.threads import Engine, shards
-from ..families.base import KEEP, Model, expected_log_mass, log_masses, moved_mass
-from ..families.multinomial import Moments, Natural
+from ..families.base import KEEP
+from ..families.records import Record
 from ..families.rows import label_masses, whole_counts
+from .base import Enumerable, expected_logs, log_shares, moved_mass
 
 INFERENCES = ("map", "variational", "gibbs")
 ESTIMATORS = ("plug-in", "left-to-right", "variational")  # of log p(x | k), for sampled topics
@@ -42,15 +43,37 @@ SCORED = 256  # documents that one thread scores at a time
 FULL_STEPS, FULL_TOLERANCE = 200, 1e-7  # of the fixed point, for scores
 
 
+@dataclass(frozen=True, eq=False)
+class Moments(Record):
+    mass: np.ndarray
+    count: np.ndarray
+
+    @property
+    def weight(self) -> np.ndarray:
+        return self.count.sum(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Natural(Record):
+    constant: np.ndarray
+    logit: np.ndarray
+
+
+def log_masses(moments: Moments) -> np.ndarray:
+    return log_shares(moments.mass, moments.mass.sum())
+
+
 def parts(n: int, n_parts: int = N_SHARDS) -> list[slice]:
     """Slices of the documents whatever the number of threads."""
     return shards(n, max(1, -(-n // n_parts)))
 
 
 @dataclass(frozen=True, eq=False)
-class Topics(Model):
+class Topics(Enumerable):
     """`n_outcomes` classes; every class has `n_topics` topics."""
 
+    n_outcomes: int
+    n_features: int
     n_topics: int = 2
     concentration: float = 0.5  # a
     inference: str = "map"
@@ -65,7 +88,6 @@ class Topics(Model):
     row_norm: float | None = None  # Euclidean length that documents are scaled to, after sampling
     seed: int = 0
 
-    family = "topics"
     table_prior = False
     takes_sparse = True
 
@@ -256,7 +278,7 @@ class Topics(Model):
     def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
         seen = statistics.count != 0
         logs = (np.log(moments.count) - np.log(moments.weight))[seen]
-        return expected_log_mass(statistics, moments) + float(statistics.count[seen] @ logs)
+        return expected_logs(statistics.mass, log_masses(moments)) + float(statistics.count[seen] @ logs)
 
     # -- domain and steps ---------------------------------------------------------------------------------------------
 
@@ -266,8 +288,13 @@ class Topics(Model):
     def leaves_room(self, moments: Moments, prior: Moments) -> bool:
         return moments.is_finite() and bool((moments.mass > 0).all() and (moments.count >= 0.1 * prior.count).all())
 
-    def filled(self, moments: Moments, mass, weight) -> Moments:
-        return Moments(mass, weight * (moments.count / moments.weight))
+    def at_masses(self, moments: Moments, mass) -> Moments:
+        return Moments(mass, mass * (self.length / self.n_topics) * (moments.count / moments.weight))
+
+    def direction(self, statistics: Moments, prior: Moments, moments: Moments, pull: float = 0.0) -> Moments:
+        mass = (prior.mass.sum() + pull) * moments.mass / moments.mass.sum()
+        weight = mass - prior.mass - statistics.mass + prior.weight + statistics.weight
+        return statistics + prior - Moments(mass, weight * (moments.count / moments.weight))
 
     def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
         count = moments.count + rate * direction.count
@@ -278,6 +305,17 @@ class Topics(Model):
 
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         return Moments(np.zeros(self.n_outcomes), np.full_like(statistics.count, float(amount)))
+
+    def smoothed_maximum_likelihood(self, statistics: Moments) -> Moments:
+        smooth = statistics + self.pseudo_counts(statistics, self.default_pseudo_counts)
+        return replace(smooth * (1.0 / statistics.mass.sum()), mass=self.smoothed_masses(statistics.mass))
+
+    def counts_of(self, moments: Moments) -> np.ndarray:
+        """(W, Z, K) array: the table of words by topics and outcomes."""
+        return moments.count
+
+    def no_statistics(self) -> Moments:
+        return Moments(np.zeros(self.n_outcomes), np.zeros((self.n_features, self.n_topics, self.n_outcomes)))
 
     def pooled(self, statistics: Moments) -> Moments:
         share = statistics.mass / statistics.mass.sum() / self.n_topics

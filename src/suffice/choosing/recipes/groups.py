@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 
 from ...engines.threads import Engine
-from ...families.component_priors import component_prior
-from ...families.coordinates import coordinates_of
-from ...families.forms import form_of
 from ...learners.driver import run
 from ...learners.em import BatchEM, MixtureProblem
 from ...learners.expectation import Rows
@@ -27,7 +24,9 @@ from ...learners.starts import start_shares
 from ...learners.state import Fit, Stop
 from ...learners.watch import SILENT, Watch
 from ...losses import LOSSES, loss_named
+from ...structures.component_prior import ComponentPrior
 from ...structures.groups import Groups as Answers
+from ...structures.joint import Joint
 from .. import priors
 from ..folds import deal
 from ..priors import Setting
@@ -60,11 +59,12 @@ class Groups(Recipe):
         return problem.model.n_outcomes // self.width
 
     def rows(self, problem: Problem) -> Rows:
-        return Rows(form_of(problem.model, problem.X), problem.weights, problem.y, self.width, self.engine)
+        model: Any = problem.model
+        return Rows(model.form(problem.X), problem.weights, problem.y, self.width, self.engine)
 
     def scores(self, model, moments, X) -> np.ndarray:
         """(n, classes) array: log p(x_i, class)."""
-        form, n = form_of(model, X), X.shape[0]
+        form, n = model.form(X), X.shape[0]
         rows = Rows(form, np.ones(n), np.full(n, -1, dtype=np.int64), self.width, self.engine)
         return rows.group_scores(form.coefficients(moments))
 
@@ -75,8 +75,9 @@ class Groups(Recipe):
 
     def start_statistics(self, problem: Problem, generator):
         """k-means within every class; a class without rows (in a stream's first batch) starts like all of them, with little mass."""
-        H, J, total = self.width, problem.model.n_outcomes, None
-        one = replace(problem.model, n_outcomes=H)
+        model: Any = problem.model
+        H, J, total = self.width, model.n_outcomes, None
+        one = model.with_outcomes(H)
         for c in range(self.n_classes(problem)):
             rows = np.flatnonzero((problem.y == c) & (problem.weights > 0))
             total_weight = float(problem.weights[rows].sum()) if len(rows) else 0.1
@@ -84,15 +85,15 @@ class Groups(Recipe):
             used, shares, _ = start_shares(one, problem.X[rows], problem.weights[rows], "kmeans", generator)
             wide = np.zeros((len(shares), J))
             wide[:, c * H : (c + 1) * H] = shares * (total_weight / shares.sum())
-            if problem.model.is_latent(used):
-                statistics = problem.model.statistics(used, wide.argmax(axis=1), wide.sum(axis=1))
+            if model.is_latent(used):
+                statistics = model.statistics(used, wide.argmax(axis=1), wide.sum(axis=1))
             else:
-                statistics = problem.model.expected_statistics(used, wide)
+                statistics = model.expected_statistics(used, wide)
             total = statistics if total is None else total + statistics
         return total
 
     def component_prior(self, model, statistics):
-        return component_prior(model, statistics, self.amount, 1.0 / model.n_outcomes)
+        return ComponentPrior.of(model, statistics, self.amount, 1.0 / model.n_outcomes)
 
     def em_problem(self, problem: Problem, statistics, *, reseeds: bool, prior=None) -> MixtureProblem:
         prior = self.component_prior(problem.model, statistics) if prior is None else prior
@@ -114,16 +115,16 @@ class Groups(Recipe):
             record = priors.uniform(model, em, strength, priors.mean_squared_row(problem.X, problem.weights))
             return replace(record, mass=record.mass / self.width)
         own = (1.0 / float(em.mass.sum())) * em
-        own = model.filled(own, own.mass, model.spread(own.mass))
-        even = np.full(J, 1.0)
-        pooled = model.filled(model.pooled(own), even, model.spread(even))
+        own = model.at_masses(own, own.mass)
+        pooled = model.at_masses(model.pooled(own), np.full(J, 1.0))
         return setting.strength * pooled + (setting.second * float(problem.weights.sum())) * own
 
     def descended(self, problem: Problem, em, setting: Setting, steps: int, watch: Watch, start=None) -> Fit:
         """L-BFGS from between EM and the prior, unless another start is given."""
-        model, prior = problem.model, self.prior(problem, em, setting)
+        model: Any = problem.model
+        prior = self.prior(problem, em, setting)
         start = between(model, em, prior) if start is None else start
-        goal = GroupProblem(self.rows(problem), problem.loss, prior, coordinates_of(model, em))
+        goal = GroupProblem(self.rows(problem), problem.loss, prior, model.chart(em))
         learner = QuasiNewton(self.options.tol)
         fit = run(learner, goal, start, np.random.default_rng(0), max_epochs=steps, watch=watch)
         if not model.in_domain(fit.moments):  # at the edge, beyond what moments can hold
@@ -226,11 +227,9 @@ class Groups(Recipe):
         return GroupStream.after_fit(problem.model, self, statistics)
 
 
-def between(model, em, prior):
+def between(model: Joint, em, prior):
     """A start on the way from EM to the prior."""
     one, other = (1.0 / float(em.mass.sum())) * em, (1.0 / float(prior.mass.sum())) * prior
     if model.table_prior:
-        one = model.filled(one, one.mass, model.spread(one.mass))
-        other = model.filled(other, other.mass, model.spread(other.mass))
-    start = (1.0 / (1.0 + MIXED_START)) * (one + MIXED_START * other)
-    return model.projected(start) if hasattr(model, "projected") else start
+        one, other = model.at_masses(one, one.mass), model.at_masses(other, other.mass)
+    return model.projected((1.0 / (1.0 + MIXED_START)) * (one + MIXED_START * other))

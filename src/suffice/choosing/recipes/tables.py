@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from ...families.completion import any_missing
+from ...families.rows import any_missing
 from ...learners.batch import Batch
 from ...learners.driver import run
 from ...learners.incremental import Incremental

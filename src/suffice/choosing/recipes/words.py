@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...families.base import log_masses
 from ...families.words import row_sizes
 from ...learners.driver import run
 from ...learners.incremental import Incremental
@@ -182,7 +181,7 @@ class Words(Tables):
         parts = []
         for fold in selection.folds:
             moments = priors.interior(model, model.statistics(X, problem.y, fold.problem.weights))
-            logs = log_masses(moments)
+            logs = model.log_masses(moments)
             parts.append(logs + (model.scores(moments, X, which=fold.held_out) - logs) / model.unit)
         return np.concatenate(parts)
 
@@ -221,7 +220,7 @@ class View:
 
     @cached_property
     def leaning(self) -> np.ndarray:
-        return priors.leanings(self.statistics)
+        return priors.leanings(self.problem.model, self.statistics)
 
     @cached_property
     def told(self) -> np.ndarray:

@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ...engines.threads import Engine, n_threads
-from ...families.forms import form_of
 from ...learners.expectation import Rows
 from ...reading.guards import one_blas_thread
 from ..validation import validated
@@ -98,7 +97,7 @@ class Answers:
         return self._reader_.rows(validated(self, self._reader_, X, reset=False))
 
     def _joint(self, rows) -> np.ndarray:
-        form = form_of(self._stored_model, rows)
+        form = self._stored_model.form(rows)
         nothing = np.zeros(rows.shape[0])
         with one_blas_thread():
             return Rows(form, nothing, nothing, engine=Engine(n_threads(self.n_jobs))).scores(

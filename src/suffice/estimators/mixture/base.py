@@ -7,26 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
 
 from ...engines.threads import Engine, n_threads
-from ...families.component_priors import component_prior, default_amount
-from ...families.coordinates import coordinates_of
-from ...families.forms import form_of
-from ...families.posteriors import posterior_family
 from ...learners.accelerated import AcceleratedEM
 from ...learners.driver import Fit, run
 from ...learners.em import BatchEM, MixtureProblem
 from ...learners.expectation import Rows
 from ...learners.online import OnlineEM, OnlineProblem, begun, stream
-from ...learners.starts import STARTS, start_shares, weighted_means
+from ...learners.starts import STARTS, start_shares
 from ...learners.variational import VariationalEM, VariationalProblem
 from ...learners.watch import Watch
 from ...reading.base import Reader
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
+from ...structures.component_prior import ComponentPrior, default_amount
+from ...structures.posterior import ConjugatePrior
 from ..checks import check_fits_together, check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number
 from ..sections import with_sections
 from ..validation import column_names, validated
@@ -48,7 +45,7 @@ PARAMETERS = """
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
         How a start is found. All of them take missing cells and weights.
     prior : float or "auto", default="auto"
-        Pseudo-rows of every component (see `suffice.families.component_priors`): no component collapses. 0 is maximum likelihood.
+        Pseudo-rows of every component (see `suffice.structures.component_prior`): no component collapses. 0 is maximum likelihood.
     algorithm : {"em", "accelerated", "online", "variational"}, default="em"
         Batch EM; EM that leaps along its path every other step, for components that overlap (half the passes or fewer); stepwise EM
         in mini-batches (a pass or a few, for many rows); variational Bayes, which empties the components that the rows do not need.
@@ -173,7 +170,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
         model = model if last is None else last.structure
         engine = Engine(n_threads(self.n_jobs))
         with one_blas_thread(), engine.open():
-            problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
+            problem = MixtureProblem(Rows(model.form(rows), weights, labels, engine=engine), None)
             problem, fit = self._run(problem, generator, last, watch)
         watch.close()
         self._reader_ = reader
@@ -226,13 +223,13 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
         return model.statistics(X, labels, shares.sum(axis=1))
 
     def _pseudo(self, model, statistics, amount: float):
-        return component_prior(model, statistics, amount, 1.0 / model.n_outcomes)
+        return ComponentPrior.of(model, statistics, amount, 1.0 / model.n_outcomes)
 
     def _with_prior(self, problem: MixtureProblem, statistics) -> MixtureProblem:
         if self.algorithm == "variational":
             concentration = self.weight_concentration_prior
             concentration = 1.0 / self.n_components if concentration is None else float(concentration)
-            prior = posterior_family(problem.model, problem.rows.form, statistics, concentration)
+            prior = ConjugatePrior.of(problem.model, problem.rows.form, statistics, concentration)
             return VariationalProblem(problem.rows, prior)
         prior = self._component_prior(problem.model, statistics)
         if self.algorithm == "online":
@@ -241,7 +238,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
 
     def _component_prior(self, model, statistics):
         amount = default_amount(model) if self.prior == "auto" else float(self.prior)
-        return component_prior(model, statistics, amount, min(amount, 1.0) / model.n_outcomes)
+        return ComponentPrior.of(model, statistics, amount, min(amount, 1.0) / model.n_outcomes)
 
     def _given_start(self, problem: MixtureProblem):
         return None
@@ -253,7 +250,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
         elif self.algorithm == "variational":
             learner = VariationalEM()
         elif self.algorithm == "accelerated":
-            learner = AcceleratedEM(coordinates_of)
+            learner = AcceleratedEM()
         return run(
             learner, problem, start, generator,
             max_epochs=self.max_iter, tol=self.tol, watch=watch, keep_best=self.algorithm != "online",
@@ -319,14 +316,14 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
         with one_blas_thread(), engine.open():
             if begins:
                 model = self._centred(self._structure(reader, rows, self.n_components, weights), rows, weights)
-                problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
+                problem = MixtureProblem(Rows(model.form(rows), weights, labels, engine=engine), None)
                 statistics = self._start_statistics(problem, generator)
                 prior = self._component_prior(model, statistics)
                 problem = replace(problem, prior=prior, reseeds=prior.amount > 0)
                 state = begun(problem, prior.posterior(statistics), self._batch_rows(), generator, self.max_iter)
             else:
                 model = self._stored_model
-                problem = MixtureProblem(Rows(form_of(model, rows), weights, labels, engine=engine), None)
+                problem = MixtureProblem(Rows(model.form(rows), weights, labels, engine=engine), None)
                 if first:  # goes on from a fit
                     prior = self._component_prior(model, self.moments_)
                     state = begun(replace(problem, prior=prior), self.moments_, self._batch_rows(), generator, 1)
@@ -362,12 +359,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
 
     def _centred(self, model, rows, weights):
         """Weighted means as the location, so that a row of weight 2 is the row twice (only rounding and variational priors see it)."""
-        if not hasattr(model, "location") or (weights == weights[0]).all():
-            return model
-        numbers = rows[:, : len(model.location)]
-        return replace(
-            model, location=weighted_means(numbers.toarray() if sparse.issparse(numbers) else numbers, weights)
-        )
+        return model if (weights == weights[0]).all() else model.centred(rows, weights)
 
     def _check_parameters(self) -> None:
         for name in ("n_components", "max_iter", "n_init"):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...choosing.recipes.base import Warm
 from ...choosing.recipes.groups import Groups
 from ...engines.threads import Engine
-from ...families import gaussian_diagonal, gaussian_full, gaussian_tied
-from ...families.poisson import rates
 from ...learners.starts import distinct
 from ..checks import check_one_of, check_training, check_whole
 from ..classifier import GenerativeClassifier
@@ -118,16 +115,18 @@ class MixtureClassifier(GenerativeClassifier):
         self.weights_ = (moments.mass / moments.mass.sum()).reshape(shape)
         self.class_prior_ = self.weights_.sum(axis=1)
         if self.family == "gaussian":
-            mean, covariance = gaussian_parameters(self.covariance_type, moments)
-            self.means_ = (mean + model.location).reshape(*shape, -1)
+            mean, covariance = model.family.parameters(moments.columns[0])
+            covariance = covariance[:, 0] if self.covariance_type == "spherical" else covariance
+            self.means_ = (mean + model.family.location).reshape(*shape, -1)
             tied = self.covariance_type == "tied"
             self.covariances_ = covariance if tied else covariance.reshape(*shape, *covariance.shape[1:])
         elif self.family == "poisson":
-            self.rates_ = (rates(moments) * self._reader_.unit).reshape(*shape, -1)
+            self.rates_ = (model.family.rates(moments.columns[0]) * self._reader_.unit).reshape(*shape, -1)
         elif self.family == "multinomial":
-            self.probabilities_ = (moments.count / moments.weight).T.reshape(*shape, -1)
+            count = model.counts_of(moments)
+            self.probabilities_ = (count / count.sum(axis=0)).T.reshape(*shape, -1)
         elif self.family in ("categorical", "bernoulli"):
-            parts = np.split(model.probabilities(moments), model.offset[1:])
+            parts = model.family.columns_of(model.family.probabilities(moments.columns[0]))
             self.probabilities_ = [part.T.reshape(*shape, -1) for part in parts]
 
     def predict_component_proba(self, X):
@@ -139,13 +138,3 @@ class MixtureClassifier(GenerativeClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.family in ("bernoulli", "multinomial")  # as in naive_bayes
         return tags
-
-
-def gaussian_parameters(kind: str, moments):
-    """Means about the location, and covariances in scikit-learn's shapes."""
-    if kind == "diag":
-        return gaussian_diagonal.mean_and_variance(moments)
-    if kind == "spherical":
-        mean, variance = gaussian_diagonal.mean_and_variance(moments)
-        return mean, variance[:, 0]
-    return (gaussian_full if kind == "full" else gaussian_tied).mean_and_covariance(moments)

@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from ...families import gaussian_diagonal, gaussian_full, gaussian_tied
-from ...families.categorical import Bernoulli, Categorical
-from ...families.component_priors import component_prior
-from ...families.gaussian_diagonal import GaussianDiagonal, mean_and_variance
+from ...families.bernoulli import Bernoulli
+from ...families.categorical import Categorical
+from ...families.gaussian_diagonal import GaussianDiagonal
 from ...families.gaussian_full import GaussianFull
 from ...families.gaussian_spherical import GaussianSpherical
 from ...families.gaussian_tied import GaussianTied
 from ...families.multinomial import Multinomial
-from ...families.poisson import Poisson, rates
+from ...families.poisson import Poisson
 from ...reading.mixed import Mixed
 from ...reading.tables import Codes, Counts, Flags, Numbers
 from ...reading.words import Words
+from ...structures.base import Moments
+from ...structures.component_prior import ComponentPrior
+from ...structures.joint import Joint
+from ...structures.words import BernoulliWords
+from ...structures.words import Words as WordStructure
 from ..checks import check_one_of, is_number
 from ..naive_bayes.mixed import mixed_structure, shown_columns
 from .base import Mixture, documented
@@ -85,30 +89,30 @@ class GaussianMixture(Mixture):
         model = cls(len(weights), covariance_type=covariance_type)
         model._check_parameters()
         K, d = means.shape
-        family = COVARIANCES[covariance_type](K, d, np.zeros(d))
+        joint = Joint.of(COVARIANCES[covariance_type](K, d, np.zeros(d)))
         shapes = {"full": (K, d, d), "tied": (d, d), "diag": (K, d), "spherical": (K,)}
         if covariances.shape != shapes[covariance_type] or weights.shape != (K,) or not np.isclose(weights.sum(), 1.0):
             raise ValueError(
                 f"weights, means and covariances have the shapes {weights.shape}, {means.shape} and {covariances.shape}; they must "
                 f"be ({K},) with sum 1, ({K}, {d}) and {shapes[covariance_type]}"
             )
-        model._stored_model, model.moments_ = family, gaussian_moments(covariance_type, weights, means, covariances)
-        if not family.in_domain(model.moments_):
+        model._stored_model, model.moments_ = joint, gaussian_moments(joint, weights, means, covariances)
+        if not joint.in_domain(model.moments_):
             raise ValueError("weights must be positive and covariances positive definite")
         model._reader_, model.n_features_in_, model.converged_, model.n_iter_ = model._reader(), d, True, 0
-        model._finish(family)
+        model._finish(joint)
         return model
 
     def _reader(self):
         return Numbers()
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        return COVARIANCES[self.covariance_type].for_data(rows, n_outcomes)
+        return Joint.of(COVARIANCES[self.covariance_type].for_data(rows, n_outcomes))
 
     def _component_prior(self, model, statistics):
         if self.reg_covar is None:
             return super()._component_prior(model, statistics)
-        return component_prior(model, statistics, 0.0, 0.0, float(self.reg_covar))
+        return ComponentPrior.of(model, statistics, 0.0, 0.0, float(self.reg_covar))
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -129,24 +133,21 @@ class GaussianMixture(Mixture):
             if weights.shape != (K,) or not (weights > 0).all() or not np.isclose(weights.sum(), 1.0):
                 raise ValueError(f"weights_init={self.weights_init!r} must be {K} positive numbers that add up to 1")
         if self.means_init is not None:
-            mean = np.asarray(self.means_init, dtype=float) - model.location
+            mean = np.asarray(self.means_init, dtype=float) - model.family.location
             if mean.shape != (K, d) or not np.isfinite(mean).all():
                 raise ValueError(f"means_init has shape {mean.shape}; it must be finite, of shape ({K}, {d})")
         if self.precisions_init is not None:
             covariance = inverted(np.asarray(self.precisions_init, dtype=float), covariance.shape, self.covariance_type)
-        return gaussian_moments(self.covariance_type, float(problem.weights.sum()) * weights, mean, covariance)
+        return gaussian_moments(model, float(problem.weights.sum()) * weights, mean, covariance)
 
     def _parameters(self, model, moments):
         """Means (about the location) and covariances in scikit-learn's shapes."""
-        if self.covariance_type in ("diag", "spherical"):
-            mean, variance = mean_and_variance(moments)
-            return mean, variance if self.covariance_type == "diag" else variance.mean(axis=1)
-        module = gaussian_full if self.covariance_type == "full" else gaussian_tied
-        return module.mean_and_covariance(moments)
+        mean, covariance = model.family.parameters(moments.columns[0])
+        return mean, covariance.mean(axis=1) if self.covariance_type == "spherical" else covariance
 
     def _expose(self, model, moments):
         mean, self.covariances_ = self._parameters(model, moments)
-        self.means_ = mean + model.location
+        self.means_ = mean + model.family.location
         if self.covariance_type in ("diag", "spherical"):
             self.precisions_ = 1.0 / self.covariances_
             self.precisions_cholesky_ = np.sqrt(self.precisions_)
@@ -162,13 +163,12 @@ class GaussianMixture(Mixture):
         return spread[self.covariance_type] + K * d + K - 1
 
 
-def gaussian_moments(kind: str, mass: np.ndarray, mean: np.ndarray, covariance: np.ndarray):
+def gaussian_moments(model: Joint, mass: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> Moments:
     """Moments of components with these masses, means about the location, and covariances in scikit-learn's shapes."""
-    if kind in ("diag", "spherical"):
-        variance = covariance if covariance.ndim == 2 else np.repeat(covariance[:, None], mean.shape[1], axis=1)
-        return gaussian_diagonal.from_parameters(mass, np.repeat(mass[:, None], mean.shape[1], axis=1), mean, variance)
-    module = gaussian_full if kind == "full" else gaussian_tied
-    return module.from_parameters(mass, mass.copy(), mean, covariance)
+    family = model.family
+    if covariance.ndim == 1:  # one variance for all columns
+        covariance = np.repeat(covariance[:, None], mean.shape[1], axis=1)
+    return Moments(mass, (family.from_parameters(family.weight_of(mass), mean, covariance),))
 
 
 def inverted(precisions: np.ndarray, shape: tuple, kind: str) -> np.ndarray:
@@ -221,10 +221,10 @@ class BernoulliMixture(Mixture):
         return Flags(self.binarize)
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        return Bernoulli.for_data(rows, n_outcomes)
+        return BernoulliWords.of(Bernoulli.for_data(rows, n_outcomes))
 
     def _expose(self, model, moments):
-        self.probabilities_ = model.probabilities(moments)[1::2].T.copy()
+        self.probabilities_ = model.family.probabilities(moments.columns[0])[1::2].T.copy()
 
     def _n_parameters(self):
         return self.probabilities_.size + self.n_components - 1
@@ -273,11 +273,12 @@ class CategoricalMixture(Mixture):
         return Codes(self.min_categories)
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        return Categorical(n_outcomes, rows.shape[1], reader.n_categories)
+        return Joint.of(Categorical(n_outcomes, rows.shape[1], reader.n_categories))
 
     def _expose(self, model, moments):
         self.categories_ = self._reader_.categories
-        self.probabilities_ = [part.T.copy() for part in np.split(model.probabilities(moments), model.offset[1:])]
+        shares = model.family.probabilities(moments.columns[0])
+        self.probabilities_ = [part.T.copy() for part in model.family.columns_of(shares)]
 
     def _n_parameters(self):
         return self.n_components * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components - 1
@@ -305,10 +306,11 @@ class MultinomialMixture(Mixture):
         return Words(type(self).__name__)
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        return Multinomial.for_data(rows, n_outcomes, weights)
+        return WordStructure.of(Multinomial.for_data(rows, n_outcomes, weights))
 
     def _expose(self, model, moments):
-        self.probabilities_ = (moments.count / moments.weight).T.copy()
+        count = model.counts_of(moments)
+        self.probabilities_ = (count / count.sum(axis=0)).T.copy()
 
     def _n_parameters(self):
         K, d = self.probabilities_.shape
@@ -335,10 +337,10 @@ class PoissonMixture(Mixture):
         return Counts(type(self).__name__)
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        return Poisson.for_data(rows, n_outcomes)
+        return Joint.of(Poisson.for_data(rows, n_outcomes))
 
     def _expose(self, model, moments):
-        self.rates_ = rates(moments)
+        self.rates_ = model.family.rates(moments.columns[0])
 
     def _n_parameters(self):
         return self.rates_.size + self.n_components - 1

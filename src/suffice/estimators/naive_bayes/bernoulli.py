@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...families.categorical import Bernoulli
+from ...families.bernoulli import Bernoulli
 from ...reading.tables import Flags
+from ...structures.words import BernoulliWords
 from ..classifier import GenerativeClassifier
 from ..sections import documented
 
@@ -52,11 +53,11 @@ class BernoulliNB(GenerativeClassifier):
         return Flags(self.binarize)
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        return Bernoulli.for_data(rows, n_outcomes)
+        return BernoulliWords.of(Bernoulli.for_data(rows, n_outcomes))
 
     def _expose(self, model, moments):
-        self.feature_log_prob_ = np.log(model.probabilities(moments))[1::2].T
-        self.feature_count_ = self._statistics.count[1::2].T
+        self.feature_log_prob_ = np.log(model.family.probabilities(moments.columns[0]))[1::2].T
+        self.feature_count_ = self._statistics.columns[0].count[1::2].T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
 
     def __sklearn_tags__(self):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...families.categorical import Categorical
 from ...reading.tables import Codes
+from ...structures.joint import Joint
 from ..classifier import GenerativeClassifier
 from ..sections import documented
 
@@ -54,11 +55,11 @@ class CategoricalNB(GenerativeClassifier):
         return Codes(self.min_categories)
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        return Categorical(n_outcomes, rows.shape[1], reader.n_categories)
+        return Joint.of(Categorical(n_outcomes, rows.shape[1], reader.n_categories))
 
     def _expose(self, model, moments):
-        cuts = model.offset[1:]
+        logs = np.log(model.family.probabilities(moments.columns[0]))
         self.categories_, self.n_categories_ = self._reader_.categories, self._reader_.n_categories
-        self.feature_log_prob_ = [part.T for part in np.split(np.log(model.probabilities(moments)), cuts)]
-        self.category_count_ = [part.T for part in np.split(self._statistics.count, cuts)]
+        self.feature_log_prob_ = [part.T for part in model.family.columns_of(logs)]
+        self.category_count_ = [part.T for part in model.family.columns_of(self._statistics.columns[0].count)]
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...families.complement import Complement
+from ...structures.words import ComplementWords
 from ..sections import documented
 from .multinomial import MultinomialNB
 
@@ -45,7 +46,7 @@ class ComplementNB(MultinomialNB):
     array(['a'], dtype='<U1')
     """
 
-    _family = Complement
+    _family, _joint_of = Complement, ComplementWords
 
     def _check_parameters(self):
         if self.algorithm == "paper":
@@ -64,7 +65,7 @@ class ComplementNB(MultinomialNB):
     def _expose(self, model, moments):
         super()._expose(model, moments)
         self.feature_log_prob_ = -self.feature_log_prob_
-        others = self._statistics.count.T
+        others = self._statistics.columns[0].count.T
         self.feature_count_ = others.sum(axis=0) / max(len(others) - 1, 1) - others
         self.class_log_prior_ = np.log(self.class_count_ / self.class_count_.sum())
 

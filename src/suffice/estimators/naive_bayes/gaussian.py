@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...families.gaussian_diagonal import GaussianDiagonal, mean_and_variance
+from ...families.gaussian_diagonal import GaussianDiagonal
+from ...structures.joint import Joint
 from ..classifier import GenerativeClassifier
 from ..sections import documented
 
@@ -39,10 +40,9 @@ class GaussianNB(GenerativeClassifier):
 
     def _structure(self, reader, rows, n_outcomes, weights):
         if self.algorithm == "paper":
-            return GaussianDiagonal(n_outcomes, rows.shape[1], np.zeros(rows.shape[1]))
-        return GaussianDiagonal.for_data(rows, n_outcomes)
+            return Joint.of(GaussianDiagonal(n_outcomes, rows.shape[1], np.zeros(rows.shape[1])))
+        return Joint.of(GaussianDiagonal.for_data(rows, n_outcomes))
 
     def _expose(self, model, moments):
-        mean, self.var_ = mean_and_variance(moments)
-        self.theta_ = mean + model.location
+        self.theta_, self.var_ = model.family.cell_moments(moments.columns[0])
         self.class_prior_ = moments.mass / moments.mass.sum()

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...families.gaussian_diagonal import mean_and_variance
-from ...families.mixed import Mixed as Table
-from ...families.poisson import rates
-from ...families.rows import location_of
+from ...families.categorical import Categorical
+from ...families.gaussian_diagonal import GaussianDiagonal
+from ...families.poisson import Poisson
 from ...reading.mixed import Mixed
+from ...structures.joint import Joint
 from ..classifier import GenerativeClassifier
 from ..sections import documented
 
@@ -82,19 +82,23 @@ class MixedNB(GenerativeClassifier):
 
 def mixed_structure(reader, rows, n_outcomes: int) -> Any:
     """The structure of a table with columns of several kinds."""
-    numbers, _, counts = map(len, reader.named)
-    return Table(n_outcomes, rows.shape[1], location_of(rows[:, :numbers]), reader.n_categories, counts)
+    numbers, categories, counts = map(len, reader.named)
+    return Joint.of(
+        GaussianDiagonal.for_data(rows[:, :numbers], n_outcomes),
+        Categorical(n_outcomes, categories, reader.n_categories),
+        Poisson(n_outcomes, counts),
+    )
 
 
 def shown_columns(reader, model, moments) -> tuple[dict, dict, dict, dict]:
     """By column: means, variances, probabilities of categories and rates, each an array with a row an outcome."""
     numbers, named, counts = reader.named
-    parts, (_, categories, _) = moments.parts, model.models
-    mean, variance = mean_and_variance(parts[0])
-    blocks = np.split(categories.probabilities(parts[1]), categories.offset[1:]) if named else []
+    gaussian, categorical, poisson = model.families
+    mean, variance = gaussian.cell_moments(moments.columns[0])
+    blocks = categorical.columns_of(categorical.probabilities(moments.columns[1]))
     return (
-        dict(zip(numbers, (mean + model.location).T, strict=True)),
+        dict(zip(numbers, mean.T, strict=True)),
         dict(zip(numbers, variance.T, strict=True)),
         {name: block.T for name, block in zip(named, blocks, strict=True)},
-        dict(zip(counts, rates(parts[2]).T, strict=True)),
+        dict(zip(counts, poisson.rates(moments.columns[2]).T, strict=True)),
     )

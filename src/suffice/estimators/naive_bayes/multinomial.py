@@ -9,6 +9,7 @@ import numpy as np
 from ...choosing.recipes.words import Words as WordRecipe
 from ...families.multinomial import Multinomial
 from ...reading.words import Words
+from ...structures.words import Words as WordStructure
 from ..checks import check_positive
 from ..sections import documented
 from .counts import CountClassifier
@@ -49,6 +50,7 @@ class MultinomialNB(CountClassifier):
     """
 
     _family: type[Multinomial] = Multinomial
+    _joint_of: type[WordStructure] = WordStructure
     _softness = (
         1.0  # on held-out training documents it gains accuracy and log-loss (docs/text.md), and it converges faster
     )
@@ -81,8 +83,8 @@ class MultinomialNB(CountClassifier):
         return Words(type(self).__name__, power, norm)
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        model = self._family.for_data(rows, n_outcomes, weights)
-        return model if reader.norm is None else replace(model, unit=1.0)
+        family = self._family.for_data(rows, n_outcomes, weights)
+        return self._joint_of.of(family if reader.norm is None else replace(family, unit=1.0))
 
     def _recipe(self, reader, structure=None):
         def made(rows, n_outcomes, weights, reader):
@@ -95,8 +97,8 @@ class MultinomialNB(CountClassifier):
     def _expose(self, model, moments):
         reader = self._reader_
         self.count_power_, self.row_norm_, self.unit_ = reader.power, reader.norm, reader.unit
-        self.feature_log_prob_ = self.natural_.logit.T
-        self.feature_count_ = self._statistics.count.T
+        self.feature_log_prob_ = self.natural_.columns[0].logit.T
+        self.feature_count_ = self._statistics.columns[0].count.T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
 
     def __sklearn_tags__(self):

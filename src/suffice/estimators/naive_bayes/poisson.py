@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...families.poisson import Poisson, rates
+from ...families.poisson import Poisson
 from ...reading.tables import Counts
+from ...structures.joint import Joint
 from ..sections import documented
 from .counts import CountClassifier
 
@@ -53,9 +54,9 @@ class PoissonNB(CountClassifier):
         return Counts(type(self).__name__, self.unit)
 
     def _structure(self, reader, rows, n_outcomes, weights):
-        return Poisson.for_data(rows, n_outcomes)
+        return Joint.of(Poisson.for_data(rows, n_outcomes))
 
     def _expose(self, model, moments) -> None:
         self.unit_ = self._reader_.unit
-        self.rate_ = rates(moments) * self.unit_
+        self.rate_ = model.family.rates(moments.columns[0]) * self.unit_
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())

@@ -224,8 +224,7 @@ class LatentDirichletAllocation(Watched, ClassNamePrefixFeaturesOutMixin, Transf
 
         `per_sample` holds the log-likelihoods, `mean` is the perplexity.
         """
-        from ...families.multinomial import Moments
-        from ...structures.topics import Topics
+        from ...structures.topics import Moments, Topics
 
         check_is_fitted(self, "components_")
         X = self._documents(X, reset=False)

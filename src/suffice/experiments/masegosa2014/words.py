@@ -14,11 +14,12 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
 from ... import datasets
-from ...families.multinomial import Moments, Multinomial
+from ...families.multinomial import Multinomial
 from ...learners.driver import Problem
 from ...learners.paper import Paper
 from ...learners.step_sizes import InverseTime
 from ...losses import loss_named
+from ...structures.words import Words
 from .. import Options
 
 DECAY = 1e-5  # the paper's lambda
@@ -63,8 +64,9 @@ class Trace:
 
 def trace(split: Split, loss: str, alpha: float, decay: float = DECAY, epochs: int = 10, seed: int = 0) -> Trace:
     """The paper's algorithm (`algorithm="paper"`) on one set; the loss and perplexity are means over the training documents."""
-    model = Multinomial.for_data(split.X, split.n_classes)
-    prior = Moments(np.full(split.n_classes, alpha), np.full((split.X.shape[1], split.n_classes), float(alpha)))
+    model = Words.of(Multinomial.for_data(split.X, split.n_classes))
+    count = np.full((split.X.shape[1], split.n_classes), float(alpha))
+    prior = model.of_counts(np.full(split.n_classes, alpha), count)
     problem = Problem(model, split.X, split.y, np.ones(len(split.y)), loss_named(loss), prior)
     learner = Paper(InverseTime(decay))
     state = learner.init(problem, prior, np.random.default_rng(seed))

@@ -1,6 +1,6 @@
 """Kernels of independent categorical columns. The mathematics is in `suffice.families.categorical`.
 
-state = (mass[K], total[1], count[C, K], weight[d, K], log_count[C, K], log_weight[d, K], log_mass[K], offset[d])
+state = (count[C, K], weight[d, K], log_count[C, K], log_weight[d, K], offset[d])
 A row holds category codes; NaN is a missing cell. Category v of column j is cell offset[j] + v of C.
 scratch[j] = cell of column j, or -1 where it is missing
 """
@@ -14,20 +14,17 @@ from ..compile import compiled
 
 @compiled
 def scratch_for(state):
-    return np.empty(len(state[7]), np.int64)
+    return np.empty(len(state[4]), np.int64)
 
 
 @compiled
 def score(state, row, scores, scratch):
-    mass, total, count, weight, log_count, log_weight, log_mass, offset = state
-    log_total = math.log(total[0])
-    for k in range(len(mass)):
-        scores[k] = log_mass[k] - log_total
+    count, weight, log_count, log_weight, offset = state
     for j in range(len(row)):
         if row[j] == row[j]:
             cell = offset[j] + int(row[j])
             scratch[j] = cell
-            for k in range(len(mass)):
+            for k in range(len(scores)):
                 scores[k] += log_count[cell, k] - log_weight[j, k]
         else:
             scratch[j] = -1
@@ -35,8 +32,8 @@ def score(state, row, scores, scratch):
 
 @compiled
 def slope(state, row, k, scratch):
-    mass, total, count, weight, log_count, log_weight, log_mass, offset = state
-    rise = 1.0 / mass[k]
+    count, weight, log_count, log_weight, offset = state
+    rise = 0.0
     for j in range(len(row)):
         if scratch[j] >= 0:
             rise += 1.0 / count[scratch[j], k] - 1.0 / weight[j, k]
@@ -44,14 +41,13 @@ def slope(state, row, k, scratch):
 
 
 @compiled
-def curve(state, row, scores, delta, rate, moved, scratch):
-    mass, total, count, weight, log_count, log_weight, log_mass, offset = state
-    for k in range(len(mass)):
-        moved[k] = scores[k]
+def curve(state, row, delta, rate, moved, scratch):
+    count, weight, log_count, log_weight, offset = state
+    for k in range(len(delta)):
         if delta[k] == 0.0:
             continue
         step = rate * delta[k]
-        above = 1.0 + step / mass[k]
+        above = 1.0
         below = 1.0
         for j in range(len(row)):
             if scratch[j] >= 0:
@@ -66,11 +62,11 @@ def curve(state, row, scores, delta, rate, moved, scratch):
 
 @compiled
 def reach(state, row, delta, scratch):
-    mass, total, count, weight, log_count, log_weight, log_mass, offset = state
+    count, weight, log_count, log_weight, offset = state
     limit = np.inf
-    for k in range(len(mass)):
+    for k in range(len(delta)):
         if delta[k] < 0.0:
-            bound = mass[k]
+            bound = np.inf
             for j in range(len(row)):
                 if scratch[j] >= 0:
                     bound = min(bound, count[scratch[j], k])
@@ -80,13 +76,11 @@ def reach(state, row, delta, scratch):
 
 @compiled
 def move(state, row, delta, scratch):
-    mass, total, count, weight, log_count, log_weight, log_mass, offset = state
-    for k in range(len(mass)):
+    count, weight, log_count, log_weight, offset = state
+    for k in range(len(delta)):
         step = delta[k]
         if step == 0.0:
             continue
-        mass[k] += step
-        log_mass[k] = math.log(mass[k])
         for j in range(len(row)):
             cell = scratch[j]
             if cell >= 0:

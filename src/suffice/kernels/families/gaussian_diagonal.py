@@ -1,7 +1,7 @@
 """Kernels of the Gaussian with diagonal covariance. The mathematics is in `suffice.families.gaussian_diagonal`.
 
-state = (mass[K], total[1], weight[K, d], mean[K, d], variance[K, d], precision[K, d], constant[K])
-constant[k] = log mass/total - 1/2 sum_j log 2 pi variance[k, j];  scratch[k, j] = squared standardised distance q
+state = (weight[K, d], mean[K, d], variance[K, d], precision[K, d], constant[K])
+constant[k] = -1/2 sum_j log 2 pi variance[k, j];  scratch[k, j] = squared standardised distance q
 """
 
 import math
@@ -17,19 +17,19 @@ LANES = 16  # factors multiplied before a logarithm is taken
 
 @compiled
 def scratch_for(state):
-    return np.empty(state[2].shape)
+    return np.empty(state[0].shape)
 
 
 @compiled
 def score(state, row, scores, scratch):
-    mass, total, weight, mean, variance, precision, constant = state
-    for k in range(len(mass)):
+    weight, mean, variance, precision, constant = state
+    for k in range(len(scores)):
         for j in range(len(row)):
             difference = row[j] - mean[k, j]
             scratch[k, j] = difference * difference * precision[k, j]
         distance = sum_of(scratch[k])
         if distance == distance:
-            scores[k] = constant[k] - 0.5 * distance
+            scores[k] += constant[k] - 0.5 * distance
         else:  # a missing cell is integrated out: its factor is one
             distance = 0.0
             for j in range(len(row)):
@@ -37,7 +37,7 @@ def score(state, row, scores, scratch):
                     distance += scratch[k, j]
                 else:
                     distance -= LOG_2PI + math.log(variance[k, j])
-            scores[k] = constant[k] - 0.5 * distance
+            scores[k] += constant[k] - 0.5 * distance
 
 
 @compiled
@@ -48,25 +48,24 @@ def any_missing(row):
 
 @summing
 def slope(state, row, k, scratch):
-    """d score_k / d delta_k at zero: 1/mass + sum_j (1 + q^2) / 2 weight."""
-    mass, total, weight, mean, variance, precision, constant = state
+    """d score_k / d delta_k at zero: sum_j (1 + q^2) / 2 weight."""
+    weight, mean, variance, precision, constant = state
     rise = 0.0
     for j in range(len(row)):
         q = scratch[k, j]
         term = (1.0 + q * q) / weight[k, j]
         rise += term if term == term else 0.0
-    return 1.0 / mass[k] + 0.5 * rise
+    return 0.5 * rise
 
 
 @summing
-def curve(state, row, scores, delta, rate, moved, scratch):
-    """moved[k] = score of class k after adding rate * delta[k] of this row to it, exactly.
+def curve(state, row, delta, rate, moved, scratch):
+    """moved[k] += the change of the score of class k after adding rate * delta[k] of this row to it, exactly.
 
     With W' = W + step:  q' = W q / (W' + step q)  and  variance' / variance = W (W' + step q) / W'^2.
     """
-    mass, total, weight, mean, variance, precision, constant = state
-    for k in range(len(mass)):
-        moved[k] = scores[k]
+    weight, mean, variance, precision, constant = state
+    for k in range(len(delta)):
         if delta[k] == 0.0:
             continue
         step = rate * delta[k]
@@ -91,17 +90,17 @@ def curve(state, row, scores, delta, rate, moved, scratch):
                     spread = old + step + step * q
                     change += q * (old / spread - 1.0)
                     logs += math.log(old * spread / ((old + step) * (old + step)))
-        moved[k] += math.log(1.0 + step / mass[k]) - 0.5 * (change + logs)
+        moved[k] -= 0.5 * (change + logs)
 
 
 @compiled
 def reach(state, row, delta, scratch):
-    """The largest rate at which mass and every variance stay positive: delta > -weight / (1 + q)."""
-    mass, total, weight, mean, variance, precision, constant = state
+    """The largest rate at which every variance stays positive: delta > -weight / (1 + q)."""
+    weight, mean, variance, precision, constant = state
     limit = np.inf
-    for k in range(len(mass)):
+    for k in range(len(delta)):
         if delta[k] < 0.0:
-            tightest = 1.0 / mass[k]
+            tightest = 0.0
             for j in range(len(row)):
                 load = (1.0 + scratch[k, j]) / weight[k, j]
                 tightest = load if load > tightest else tightest
@@ -112,9 +111,9 @@ def reach(state, row, delta, scratch):
 @compiled
 def move(state, row, delta, scratch):
     """Add delta[k] of this row's statistics to class k (centred update: no digits are lost)."""
-    mass, total, weight, mean, variance, precision, constant = state
+    weight, mean, variance, precision, constant = state
     complete = not any_missing(row)
-    for k in range(len(mass)):
+    for k in range(len(delta)):
         step = delta[k]
         if step == 0.0:
             continue
@@ -143,8 +142,7 @@ def move(state, row, delta, scratch):
                     variance[k, j] *= factor
                     precision[k, j] /= factor
                     logs += math.log(factor)
-        constant[k] += math.log(1.0 + step / mass[k]) - 0.5 * logs
-        mass[k] += step
+        constant[k] -= 0.5 * logs
 
 
 @compiled

@@ -1,6 +1,6 @@
 """Kernels of the Gaussian with a full covariance per class. The mathematics is in `suffice.families.gaussian_full`.
 
-state = (mass[K], total[1], weight[K], mean[K, d], covariance[K, d, d], precision[K, d, d], constant[K])
+state = (weight[K], mean[K, d], covariance[K, d, d], precision[K, d, d], constant[K])
 scratch = (q[K], projected[K, d]): the squared Mahalanobis distance and precision @ (row - mean)
 
 One row changes a covariance by a matrix of rank one, so the score along a step is a function of q alone.
@@ -16,35 +16,34 @@ from ..machine.sums import dot_difference
 
 @compiled
 def scratch_for(state):
-    return np.empty(len(state[0])), np.empty(state[3].shape)
+    return np.empty(len(state[0])), np.empty(state[1].shape)
 
 
 @compiled
 def score(state, row, scores, scratch):
-    mass, total, weight, mean, covariance, precision, constant = state
+    weight, mean, covariance, precision, constant = state
     q, projected = scratch
-    for k in range(len(mass)):
+    for k in range(len(weight)):
         distance = 0.0
         for a in range(len(row)):
             inner = dot_difference(precision[k, a], row, mean[k])
             projected[k, a] = inner
             distance += inner * (row[a] - mean[k, a])
         q[k] = max(distance, 0.0)
-        scores[k] = constant[k] - 0.5 * q[k]
+        scores[k] += constant[k] - 0.5 * q[k]
 
 
 @compiled
 def slope(state, row, k, scratch):
-    mass, total, weight, mean, covariance, precision, constant = state
+    weight, mean, covariance, precision, constant = state
     q = scratch[0][k]
-    return 1.0 / mass[k] + 0.5 * (len(row) + q * q) / weight[k]
+    return 0.5 * (len(row) + q * q) / weight[k]
 
 
 @compiled
-def curve(state, row, scores, delta, rate, moved, scratch):
-    mass, total, weight, mean, covariance, precision, constant = state
-    for k in range(len(mass)):
-        moved[k] = scores[k]
+def curve(state, row, delta, rate, moved, scratch):
+    weight, mean, covariance, precision, constant = state
+    for k in range(len(weight)):
         if delta[k] == 0.0:
             continue
         step = rate * delta[k]
@@ -53,25 +52,25 @@ def curve(state, row, scores, delta, rate, moved, scratch):
         new = old + step
         spread = new + step * q
         log_ratio = len(row) * math.log(old / new) + math.log(spread / new)  # log |V'| / |V|
-        moved[k] += math.log(1.0 + step / mass[k]) - 0.5 * (old * q / spread - q + log_ratio)
+        moved[k] -= 0.5 * (old * q / spread - q + log_ratio)
 
 
 @compiled
 def reach(state, row, delta, scratch):
-    mass, total, weight, mean, covariance, precision, constant = state
+    weight, mean, covariance, precision, constant = state
     limit = np.inf
-    for k in range(len(mass)):
+    for k in range(len(weight)):
         if delta[k] < 0.0:
-            limit = min(limit, min(mass[k], weight[k] / (1.0 + scratch[0][k])) / -delta[k])
+            limit = min(limit, weight[k] / (1.0 + scratch[0][k]) / -delta[k])
     return limit
 
 
 @compiled
 def move(state, row, delta, scratch):
-    mass, total, weight, mean, covariance, precision, constant = state
+    weight, mean, covariance, precision, constant = state
     q, projected = scratch
     d = len(row)
-    for k in range(len(mass)):
+    for k in range(len(weight)):
         step = delta[k]
         if step == 0.0:
             continue
@@ -89,5 +88,4 @@ def move(state, row, delta, scratch):
         for a in range(d):
             mean[k, a] += share * (row[a] - mean[k, a])
         weight[k] = new
-        constant[k] += math.log(1.0 + step / mass[k]) - 0.5 * (d * math.log(shrink) + math.log(spread))
-        mass[k] += step
+        constant[k] -= 0.5 * (d * math.log(shrink) + math.log(spread))

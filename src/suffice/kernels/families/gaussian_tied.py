@@ -1,8 +1,8 @@
 """Kernels of Gaussians that share one covariance. The mathematics is in `suffice.families.gaussian_tied`.
 
-state = (mass[K], total[1], weight[K], mean[K, d], covariance[d, d], precision[d, d], constant[K],
+state = (weight[K], mean[K, d], covariance[d, d], precision[d, d], constant[K],
          linear[K, d] = precision @ mean, square[K] = mean' precision mean, location[d])        means relative to the location
-constant[k] = log mass/total - 1/2 log |2 pi covariance|;  with z = row - location and u_k = mean_k - z,
+constant[k] = -1/2 log |2 pi covariance|;  with z = row - location and u_k = mean_k - z,
 scratch = (z[d], precision @ z [d], linear @ z [K], gram[K, K] = u' precision u, its copy, order[K], z' precision z [1])
 
 Adding delta_k of a row to class k (with sum delta = 0) changes the covariance by sum_k g_k u_k u_k' with
@@ -19,13 +19,13 @@ from ..machine.sums import dot, dot_difference
 
 @compiled
 def scratch_for(state):
-    K, d = state[3].shape
+    K, d = state[1].shape
     return np.empty(d), np.empty(d), np.empty(K), np.empty((K, K)), np.empty((K, K)), np.empty(K, np.int64), np.empty(1)
 
 
 @compiled
 def score(state, row, scores, scratch):
-    mass, total, weight, mean, covariance, precision, constant, linear, square, location = state
+    weight, mean, covariance, precision, constant, linear, square, location = state
     z, image, along, gram, copy, order, length = scratch
     d = len(row)
     for a in range(d):
@@ -36,18 +36,18 @@ def score(state, row, scores, scratch):
         image[a] = inner
         reach_ += inner * z[a]
     length[0] = reach_
-    for k in range(len(mass)):
+    for k in range(len(weight)):
         inner = dot(linear[k], z)
         along[k] = inner
         gram[k, k] = max(reach_ - 2.0 * inner + square[k], 0.0)
-        scores[k] = constant[k] - 0.5 * gram[k, k]
+        scores[k] += constant[k] - 0.5 * gram[k, k]
 
 
 @compiled
 def slope(state, row, k, scratch):
-    mass, weight = state[0], state[2]
+    weight = state[0]
     q = scratch[3][k, k]
-    return 1.0 / mass[k] + q / weight[k] + 0.5 * q * q / np.sum(weight)
+    return q / weight[k] + 0.5 * q * q / np.sum(weight)
 
 
 @compiled
@@ -66,10 +66,10 @@ def gains_first(delta, order):
 
 
 @compiled
-def curve(state, row, scores, delta, rate, moved, scratch):
-    mass, weight = state[0], state[2]
+def curve(state, row, delta, rate, moved, scratch):
+    weight = state[0]
     gram, copy, order = scratch[3], scratch[4], scratch[5]
-    K = len(mass)
+    K = len(weight)
     whole = np.sum(weight)
     copy[:] = gram
     log_ratio = 0.0
@@ -94,23 +94,23 @@ def curve(state, row, scores, delta, rate, moved, scratch):
         step = rate * delta[k]
         shrink = weight[k] / (weight[k] + step)
         change = shrink * shrink * copy[k, k] - gram[k, k]
-        moved[k] = scores[k] + math.log(1.0 + step / mass[k]) - 0.5 * (change + log_ratio)
+        moved[k] -= 0.5 * (change + log_ratio)
 
 
 @compiled
 def reach(state, row, delta, scratch):
-    """A rate that surely stays inside: no mass halves, and the losses take less than the covariance has."""
-    mass, total, weight, mean, covariance, precision, constant, linear, square, location = state
+    """A rate that surely stays inside: no weight halves, and the losses take less than the covariance has."""
+    weight, mean, covariance, precision, constant, linear, square, location = state
     z, image, along, gram, copy, order, length = scratch
     limit = np.inf
     loss = 0.0
-    for k in range(len(mass)):
+    for k in range(len(weight)):
         for other in range(k):
             inner = dot(linear[k], mean[other])
             gram[k, other] = inner - along[k] - along[other] + length[0]
             gram[other, k] = gram[k, other]
         if delta[k] < 0.0:
-            limit = min(limit, 0.5 * min(mass[k], weight[k]) / -delta[k])
+            limit = min(limit, 0.5 * weight[k] / -delta[k])
             loss -= delta[k] * gram[k, k]
     if loss > 0.0:
         limit = min(limit, 0.5 * np.sum(weight) / loss)
@@ -119,7 +119,7 @@ def reach(state, row, delta, scratch):
 
 @compiled
 def move(state, row, delta, scratch):
-    mass, total, weight, mean, covariance, precision, constant, linear, square, location = state
+    weight, mean, covariance, precision, constant, linear, square, location = state
     z, image, along, gram, copy, order, length = scratch
     K, d = mean.shape
     whole = np.sum(weight)
@@ -153,8 +153,6 @@ def move(state, row, delta, scratch):
         for a in range(d):
             mean[k, a] += share * (z[a] - mean[k, a])
         weight[k] += delta[k]
-        constant[k] += math.log(1.0 + delta[k] / mass[k])
-        mass[k] += delta[k]
         square[k] = 0.0
         for a in range(d):
             inner = dot(precision[a], mean[k])

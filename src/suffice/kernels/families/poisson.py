@@ -1,7 +1,7 @@
 """Kernels of independent Poisson columns. The mathematics is in `suffice.families.poisson`.
 
-state = (mass[K], total[1], weight[K, d], count[K, d], log_rate[K, d], constant[K])
-rate = count / weight;  constant[k] = log mass/total - sum_j rate[k, j].  scratch is not used.
+state = (weight[K, d], count[K, d], log_rate[K, d], norm[K])
+rate = count / weight;  norm[k] = sum_j rate[k, j].  scratch is not used.
 """
 
 import math
@@ -19,21 +19,21 @@ def scratch_for(state):
 
 @compiled
 def score(state, row, scores, scratch):
-    mass, total, weight, count, log_rate, constant = state
-    for k in range(len(mass)):
+    weight, count, log_rate, norm = state
+    for k in range(len(norm)):
         sum_ = dot(row, log_rate[k])
         if sum_ != sum_:  # missing cells: neither their count nor their rate takes part
             sum_ = 0.0
             for j in range(len(row)):
                 sum_ += row[j] * log_rate[k, j] if row[j] == row[j] else count[k, j] / weight[k, j]
-        scores[k] = constant[k] + sum_
+        scores[k] += sum_ - norm[k]
 
 
 @summing
 def slope(state, row, k, scratch):
-    """1/mass + sum_j (x - rate)^2 / (weight rate)."""
-    mass, total, weight, count, log_rate, constant = state
-    rise = 1.0 / mass[k]
+    """sum_j (x - rate)^2 / (weight rate)."""
+    weight, count, log_rate, norm = state
+    rise = 0.0
     for j in range(len(row)):
         rate = count[k, j] / weight[k, j]
         term = (row[j] - rate) * (row[j] - rate) / count[k, j]
@@ -42,14 +42,13 @@ def slope(state, row, k, scratch):
 
 
 @compiled
-def curve(state, row, scores, delta, rate, moved, scratch):
-    mass, total, weight, count, log_rate, constant = state
-    for k in range(len(mass)):
-        moved[k] = scores[k]
+def curve(state, row, delta, rate, moved, scratch):
+    weight, count, log_rate, norm = state
+    for k in range(len(norm)):
         if delta[k] == 0.0:
             continue
         step = rate * delta[k]
-        change = math.log(1.0 + step / mass[k])
+        change = 0.0
         for j in range(len(row)):
             value = row[j]
             if value == value:
@@ -63,11 +62,11 @@ def curve(state, row, scores, delta, rate, moved, scratch):
 
 @compiled
 def reach(state, row, delta, scratch):
-    mass, total, weight, count, log_rate, constant = state
+    weight, count, log_rate, norm = state
     limit = np.inf
-    for k in range(len(mass)):
+    for k in range(len(norm)):
         if delta[k] < 0.0:
-            bound = mass[k]
+            bound = np.inf
             for j in range(len(row)):
                 if row[j] == row[j]:
                     bound = min(bound, weight[k, j])
@@ -79,18 +78,16 @@ def reach(state, row, delta, scratch):
 
 @compiled
 def move(state, row, delta, scratch):
-    mass, total, weight, count, log_rate, constant = state
-    for k in range(len(mass)):
+    weight, count, log_rate, norm = state
+    for k in range(len(norm)):
         step = delta[k]
         if step == 0.0:
             continue
-        constant[k] += math.log(1.0 + step / mass[k])
-        mass[k] += step
         for j in range(len(row)):
             if row[j] == row[j]:
                 old = count[k, j] / weight[k, j]
                 count[k, j] += step * row[j]
                 weight[k, j] += step
                 new = count[k, j] / weight[k, j]
-                constant[k] += old - new
+                norm[k] += new - old
                 log_rate[k, j] = math.log(new)

@@ -5,8 +5,9 @@ pass visits the rows in the given order, computes the weights the loss wants at 
 moments) towards them by an exact search along that direction. Rows without a label have the posterior for their r: the full step
 raises the bound (Neal and Hinton 1998).
 
-The loop below is bound to each family's kernels (`score`, `slope`, `curve`, `reach`, `move`, `scratch_for`), to those of a loss
-(`select`, `direct`, `rise`: see `suffice.kernels.losses`) and to a layout of rows (`row_of`).
+The loop below is bound to a structure's kernels (`score`, `slope`, `curve`, `reach`, `move`, `scratch_for`: see
+`suffice.kernels.structures.joint`), to those of a loss (`select`, `direct`, `rise`: see `suffice.kernels.losses`) and to a layout of
+rows (`row_of`).
 """
 
 import math
@@ -32,7 +33,8 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
     moves = np.empty(K)
     room = np.empty((3, K))
     active = np.empty(K, np.int64)
-    scratch = scratch_for(state)
+    masses, columns = state
+    scratch = scratch_for(columns)
     n_moved = 0
     n_shortened = 0
     for i in order:
@@ -42,7 +44,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
             continue
         own = multipliers[i]
         row = row_of(X, i)
-        score(state, row, scores, scratch)
+        score(masses, columns, row, scores, scratch)
         if label < 0:  # no label: the marginal likelihood, whatever the loss of the labelled rows
             softmax(scores, posterior)
             largest = 0.0
@@ -56,7 +58,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
             n, _, largest, _ = select(scores, own, label, settings, tolerance, posterior, active, moves)
             if NEEDS_SLOPES and n > 0:
                 for j in range(n):
-                    slopes[j] = slope(state, row, active[j], scratch)
+                    slopes[j] = slope(masses, columns, row, active[j], scratch)
                 largest = direct(scores, slopes, own, active, n, weight, settings, room, moves)
             if n == 0 or largest < tolerance:
                 continue
@@ -67,7 +69,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
         for k in range(K):
             delta[k] *= weight
         if label >= 0:
-            limit = BOUNDARY * reach(state, row, delta, scratch)
+            limit = BOUNDARY * reach(masses, columns, row, delta, scratch)
             low = 0.0
             high = min(1.0, limit)
             rise_low = rise(scores, delta, own, weight, label, settings, 0.0)
@@ -76,7 +78,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
             bend = 0.0  # how far the slope falls over a full step, to first order
             for k in range(K):
                 if delta[k] != 0.0:
-                    bend += delta[k] * delta[k] * (slope(state, row, k, scratch) + softness / weight)
+                    bend += delta[k] * delta[k] * (slope(masses, columns, row, k, scratch) + softness / weight)
             bend /= weight
             own_part = abs(delta[label]) / weight
             # an entry of a that is zero has an infinite slope: measure it by where its logarithm meets the bend
@@ -87,7 +89,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
             for attempt in range(12):  # safeguarded false position: the slope falls from rise_low > 0 to rise_high < 0
                 share = min(max(rise_low / (rise_low - rise_high), 0.05), 1.0 if attempt == 0 else 0.95)
                 rate = low + (high - low) * share
-                curve(state, row, scores, delta, rate, moved, scratch)
+                curve(masses, columns, row, scores, delta, rate, moved, scratch)
                 risen = rise(moved, delta, own, weight, label, settings, rate)
                 if abs(risen) <= small or (risen >= 0.0 and rate == high):
                     break
@@ -107,23 +109,21 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
         for k in range(K):
             delta[k] *= rate
             own[k] += delta[k] / weight
-        move(state, row, delta, scratch)
+        move(masses, columns, row, delta, scratch)
         n_moved += 1
     return n_moved, n_shortened
 
 
 def score_rows(X, n_rows, state, scores):
     """scores[i, k] = log p(x_i, k) for every row."""
-    scratch = scratch_for(state)
+    masses, columns = state
+    scratch = scratch_for(columns)
     for i in range(n_rows):
-        score(state, row_of(X, i), scores[i], scratch)
+        score(masses, columns, row_of(X, i), scores[i], scratch)
 
 
-def bind(family, layout: str) -> dict:
-    """The loops of one family (a module of kernels) over one layout of rows: `score_rows` compiled, `epoch` for every loss."""
-    kernels = {name: getattr(family, name) for name in ("score", "slope", "curve", "reach", "move", "scratch_for")}
-    name, row_of = f"{family.__name__.rpartition('.')[2]}_{layout}", ROWS[layout]
-    return {
-        "epoch": ForLoss(epoch, name, row_of=row_of, **kernels),
-        "score_rows": bound(score_rows, name, row_of=row_of, **kernels),
-    }
+def bind(kernels, layout: str) -> dict:
+    """The loops of a structure's kernels (`kernels.structures.joint.Kernels`) over one layout of rows: `score_rows` compiled, `epoch`
+    for every loss."""
+    name, open_names = f"{kernels.name}_{layout}", kernels.called("") | {"row_of": ROWS[layout]}
+    return {"epoch": ForLoss(epoch, name, **open_names), "score_rows": bound(score_rows, name, **open_names)}
