@@ -10,10 +10,9 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 from sklearn.base import clone
+from suffice.families.component_priors import component_prior, default_amount
 
 from suffice.engines.threads import Engine
-from suffice.estimators.validation import validated
-from suffice.families.component_priors import component_prior, default_amount
 from suffice.families.forms import form_of
 from suffice.learners.em import MixtureProblem
 from suffice.learners.expectation import Rows
@@ -79,7 +78,7 @@ def problem_for(name: str, missing: bool, labels=None, n_jobs: int = 1):
     model = clone(ESTIMATORS[name])
     model._check_parameters()
     reader = model._reader()
-    given = validated(model, reader, X, reset=True)
+    given = model._validated(reader, X, reset=True)
     rows, weights, labels = model._training_rows(reader, given, weights, labels, reset=True)
     model._reader_ = reader
     family = model._structure(reader, rows, 3, weights)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import logsumexp
+from suffice.families.mixed import Mixed
 
 from suffice import BernoulliNB, CategoricalNB, GaussianDiscriminant, GaussianNB, MultinomialNB, PoissonNB
 from suffice.families.categorical import Bernoulli, Categorical
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.families.gaussian_full import GaussianFull
 from suffice.families.gaussian_tied import GaussianTied
-from suffice.families.mixed import Mixed
 from suffice.families.poisson import Poisson
 from suffice.losses import loss_named
 

@@ -16,11 +16,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import check_class_weight_classifiers, parametrize_with_checks
+from suffice.families.coordinates import coordinates_of
 
 from suffice import load, save
 from suffice.bounds import Bound
 from suffice.experiments import EXPERIMENTS, Options
-from suffice.families.coordinates import coordinates_of
 from suffice.families.forms import form_of
 from suffice.learners.expectation import Rows
 from suffice.learners.quasi_newton import GroupProblem

@@ -5,7 +5,7 @@ A plan names the settings: a path of strengths from strong to weak with axes tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from .priors import ENOUGH, Setting
 
 PLAIN = Setting(0.0)
+Walk = Generator[tuple[Any, Any], Any, Any]
 
 
 @dataclass(frozen=True)
@@ -44,23 +45,17 @@ class Plan:
     ] = ()  # in the place of all else: the lowest score wins (None: maximum likelihood)
 
 
-Evaluate = Callable[[Any, Any], np.ndarray | None]
+class Tried:
+    """Scores of the settings so far: sums over the rows held out. `score` and what calls it are generators: they give (a setting, the
+    best so far) and are sent what every row held out adds to its score, or None if it is clearly worse than the best."""
 
-
-class Search:
-    """Scores of the settings so far: sums over the rows held out.
-
-    `evaluate(setting, best so far)` gives what every row held out adds to the score, or None if it is clearly worse than the best.
-    """
-
-    def __init__(self, evaluate: Evaluate):
-        self.evaluate = evaluate
+    def __init__(self) -> None:
         self.rows: dict[Any, np.ndarray] = {}
         self.scores: dict[Any, float] = {}
 
-    def score(self, setting) -> float:
+    def score(self, setting) -> Walk:
         if setting not in self.scores:
-            found = self.evaluate(setting, self.best() if self.scores else None)
+            found = yield setting, self.best() if self.scores else None
             self.scores[setting] = np.inf if found is None else float(found.sum())
             self.rows[setting] = np.array(np.inf) if found is None else found
         return self.scores[setting]
@@ -71,35 +66,36 @@ class Search:
         as_good = (setting for setting in self.scores if self.scores[setting] <= limit)
         return max(as_good, key=lambda setting: (setting.strength, -setting.second))
 
-    def is_better(self, setting: Setting, before: Setting, evidence: float) -> bool:
-        gain = self.scores[before] - self.score(setting)
+    def is_better(self, setting: Setting, before: Setting, evidence: float) -> Walk:
+        gain = self.scores[before] - (yield from self.score(setting))
         if gain > 0 and gain > evidence * float(np.linalg.norm(self.rows[before] - self.rows[setting])):
             return True
         self.scores[setting] = max(self.scores[setting], self.scores[before])
         return False
 
-    def along_strengths(self, plan: Plan) -> None:
+    def along_strengths(self, plan: Plan) -> Walk:
         idle = 0
         for strength in plan.strengths:
             lowest = min(self.scores.values(), default=np.inf)
-            idle = idle + 1 if self.score(replace(plan.base, strength=strength)) > lowest * (1 - ENOUGH) else 0
+            found = yield from self.score(replace(plan.base, strength=strength))
+            idle = idle + 1 if found > lowest * (1 - ENOUGH) else 0
             if idle == 2:
                 break
         while plan.extend and self.best().strength == max(setting.strength for setting in self.scores):
             lowest = min(self.scores.values())
             stronger = replace(plan.base, strength=self.best().strength * plan.extend)
-            if self.score(stronger) > lowest * (1 - ENOUGH):
+            if (yield from self.score(stronger)) > lowest * (1 - ENOUGH):
                 break
 
-    def along_axis(self, axis: Axis, strengths: list[float]) -> None:
+    def along_axis(self, axis: Axis, strengths: list[float]) -> Walk:
         for way in axis.ways:
             start = self.best()
             for value in way:
                 before, changes = self.best(), dict[str, Any]({axis.name: value})
-                if not self.is_better(replace(before, **changes), before, axis.evidence):
+                if not (yield from self.is_better(replace(before, **changes), before, axis.evidence)):
                     break
                 for strength in beside(before.strength, strengths) if axis.neighbours else ():
-                    self.score(replace(before, strength=strength, **changes))
+                    yield from self.score(replace(before, strength=strength, **changes))
                 if self.best() == before:  # better by less than counts
                     break
             if self.best() != start:
@@ -112,23 +108,23 @@ def beside(strength: float, strengths: list[float]) -> list[float]:
     return strengths[max(place - 1, 0) : place] + strengths[place + 1 : place + 2]
 
 
-def search(evaluate: Evaluate, plan: Plan) -> tuple[Any, float]:
-    """The setting with the lowest score, and the score."""
-    tried = Search(evaluate)
+def search(plan: Plan) -> Walk:
+    """A generator that asks for the scores of settings (see `Tried`) and returns (the setting with the lowest one, the score)."""
+    tried = Tried()
     if plan.candidates:
         for candidate in plan.candidates:
-            found = evaluate(candidate, None)
+            found = yield candidate, None
             tried.scores[candidate] = np.inf if found is None else float(found.sum())
         best = min(plan.candidates, key=lambda candidate: tried.scores[candidate])
         return best, tried.scores[best]
-    tried.along_strengths(plan)
+    yield from tried.along_strengths(plan)
     strengths = sorted({setting.strength for setting in tried.scores})
     for axis in plan.axes:
-        tried.along_axis(axis, strengths)
+        yield from tried.along_axis(axis, strengths)
     if plan.halve:
         middle = tried.best()
         sides = [replace(plan.base, strength=strength) for strength in beside(middle.strength, strengths)]
         if sides:
             better = min(sides, key=tried.scores.__getitem__)
-            tried.score(replace(middle, strength=float(np.sqrt(middle.strength * better.strength))))
+            yield from tried.score(replace(middle, strength=float(np.sqrt(middle.strength * better.strength))))
     return tried.best(), tried.scores[tried.best()]

@@ -1,28 +1,42 @@
-"""The life of a training: rows with a label, the choice, the fit, then rows without a label if they help. One straight line."""
+"""The life of a training: rows with a label, the choice, the fit, then rows without a label if they help. One straight line.
+
+The choice compares settings of a prior on held-out parts of the rows. Every setting is fitted on the folds' training parts (a recipe may
+begin where the setting before ended) and judged by the log-loss of the pooled held-out scores: clipped, because a density can be wrong
+by hundreds of nats in a single row, and at the best temperature where the loss does not calibrate itself. Where the recipe counts errors
+(words), their share is added, and a setting that is worse than the best in the first fold is not tried in the others.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from ..engines.threads import Engine
 from ..learners.problem import Problem
 from ..learners.watch import Watch
-from .recipes.base import Recipe, Trained, Warm
+from .calibration import best_temperature, clipped_losses
+from .recipes.base import Choice, Fold, HeldOut, Recipe, Trained, Warm
+from .search import search
 from .unlabelled import choose_weight, weighted
+
+HOPELESS = 0.5  # standard errors by which a setting loses the first fold and is not tried in the others
 
 
 def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None = None) -> Trained:
     """The fit of a problem by a recipe, and what was chosen."""
     recipe.refuse(problem)
-    recipe.refuse_unlabelled(problem)
     labelled = problem.labelled()
+    choice = recipe.settled(labelled) or chosen(recipe.prepared(labelled), recipe, generator, watch.child("choice"))
     weight = recipe.options.unlabelled_weight
-    if labelled is problem or weight == 0 or recipe.n_classes(problem) == 1:
-        return recipe.train(labelled, generator, watch, warm)
-    if recipe.fits_labelled_first:
-        trained = recipe.train(labelled, generator, watch, warm)
+    is_complete = labelled is problem or weight == 0 or recipe.n_classes(problem) == 1
+    if is_complete or recipe.fits_labelled_first:
+        trained = recipe.trained(recipe.prepared(labelled), choice, generator, watch, warm)
+        if is_complete:
+            return trained
+        choice = trained.choice
     else:
-        trained = recipe.chosen(labelled, generator, watch)
-    choice = trained.choice
+        trained = Trained(labelled, None, choice)
     whole = recipe.with_unlabelled(problem, trained)
     if isinstance(weight, str):
         weight, reason = choose_weight(whole, recipe, choice, generator, watch)
@@ -32,3 +46,98 @@ def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm 
     whole = weighted(whole, float(weight))
     fit = recipe.fitted(whole, choice, generator, watch)
     return replace(trained, problem=whole, fit=fit, choice=choice, unlabelled_weight=float(weight))
+
+
+def chosen(problem: Problem, recipe: Recipe, generator: np.random.Generator, watch: Watch) -> Choice:
+    """The choice among the settings of the recipe's plan, on held-out parts of the rows."""
+    labelled = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
+    class_counts = np.bincount(problem.y[labelled], minlength=problem.model.n_outcomes)
+    few = recipe.enough_rows(len(labelled), int(np.count_nonzero(class_counts)))
+    if few:
+        return Choice(None, reason=few)
+    dealt, n_searched, n_judged = recipe.deal(problem, generator)
+    generators = generator.spawn(int(dealt.part.max(initial=-1)) + 1)
+    makes = recipe.fold_problem
+    folds = [
+        Fold(number, makes(problem, dealt.trained_on(number)), dealt.held_out(number), generators[number], watch.child(f"fold{number}"))
+        for number in range(max(n_searched, n_judged))
+    ]  # fmt: skip
+    trial = Trial(problem, recipe, folds[:n_searched])
+    walk = search(recipe.plan(problem))
+    setting, rival = next(walk)
+    while True:
+        try:
+            setting, rival = walk.send(trial.losses_of(setting, rival))
+        except StopIteration as end:
+            setting, score = end.value
+            break
+    scores = trial.scores[setting]
+    others = folds[n_searched:n_judged]
+    if others:  # the verdict and the calibration see every part: errors that count most are rare
+        scores = np.concatenate([scores, trial.scores_of(others, setting)])
+    y, weights = rows_of(problem, folds[: max(n_searched, n_judged)])
+    held_out = HeldOut(
+        problem, folds, scores, y, weights, trial.temperatures[setting], class_counts, trial.best_memories
+    )
+    return recipe.verdict(held_out, setting, score)
+
+
+def rows_of(problem: Problem, folds: list[Fold]) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and normalised weights of all rows held out, fold after fold."""
+    held_out = np.concatenate([fold.held_out for fold in folds])
+    weights = problem.weights[held_out]
+    return problem.y[held_out], weights / weights.sum()
+
+
+class Trial:
+    """Held-out scores of settings over the folds of the search."""
+
+    def __init__(self, problem: Problem, recipe: Recipe, folds: list[Fold]):
+        self.problem, self.recipe, self.folds = problem, recipe, folds
+        self.engine = Engine(recipe.options.n_threads)
+        self.y, self.weights = rows_of(problem, folds)
+        self.scores: dict = {}
+        self.temperatures: dict = {}
+        self.losses: dict = {}
+        self.best_score = np.inf
+        self.best_memories: list[dict] = []  # of the folds at the best setting so far
+
+    def losses_of(self, setting, rival) -> np.ndarray | None:
+        """What every row held out adds to the score of a setting; None if it lost the first fold to its rival."""
+        n_first = 1 if self.recipe.counts_errors and rival is not None else len(self.folds)
+        scores = self.scores_of(self.folds[:n_first], setting)
+        if rival is not None and n_first < len(self.folds):
+            n = len(scores)
+            lost = self._judged(scores, self.y[:n], self.weights[:n])[1] - self.losses[rival][:n]
+            if lost.sum() > HOPELESS * np.linalg.norm(lost):
+                return None
+            scores = np.concatenate([scores, self.scores_of(self.folds[n_first:], setting)])
+        self.scores[setting] = scores
+        self.temperatures[setting], self.losses[setting] = self._judged(scores, self.y, self.weights)
+        total = float(self.losses[setting].sum())
+        if total < self.best_score:
+            self.best_score, self.best_memories = total, [dict(fold.memory) for fold in self.folds]
+        return self.losses[setting]
+
+    def _judged(self, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """The best temperature, and what every row adds to the score of a setting."""
+        temperature = 1.0
+        if self.recipe.calibrates:
+            temperature = best_temperature(scores, y, weights, precision=1e-2 if self.recipe.counts_errors else 1e-3)
+        losses = weights * clipped_losses(temperature * scores, y)
+        if self.recipe.counts_errors:  # words that calibrate to the same log-loss can differ by a point of accuracy
+            losses += weights * (scores.argmax(axis=1) != y)
+        return temperature, losses
+
+    def scores_of(self, folds: list[Fold], setting) -> np.ndarray:
+        """Scores of the rows held out, fold after fold; the folds are fitted side by side where there are threads."""
+        return np.concatenate(list(self.engine.each(lambda fold: self._fold_scores(fold, setting), folds)))
+
+    def _fold_scores(self, fold: Fold, setting) -> np.ndarray:
+        def work(name: str) -> tuple[np.ndarray, dict]:
+            scores = self.recipe.fold_scores(self.problem, replace(fold, watch=fold.watch.inside(name)), setting)
+            return scores, self.recipe.kept_of(fold)
+
+        scores, kept = fold.watch.once(work, fold.generator)
+        fold.memory.update(kept)
+        return scores

@@ -13,7 +13,6 @@ from ..choosing.calibration import log_probabilities, shares
 from ..engines.threads import n_threads
 from ..reading.guards import one_blas_thread
 from ..structures.groups import Groups, drawn
-from .validation import validated
 
 
 def log_posterior(scores: np.ndarray, class_count: np.ndarray, rivalry: float = 1.0) -> np.ndarray:
@@ -129,7 +128,7 @@ class Answers:
             Only if return_std.
         """
         check_is_fitted(self)
-        given, rows = self._reader_.cells(validated(self, self._reader_, X, reset=False))
+        given, rows = self._reader_.cells(self._validated(self._reader_, X, reset=False))
         if not np.isnan(rows).any():
             return (given, np.zeros(rows.shape)) if return_std else given
         filled, std = self._stored_model.imputed(self.moments_, rows, self._shares(rows, y))
@@ -148,7 +147,7 @@ class Answers:
             None takes the estimator's own.
         """
         check_is_fitted(self)
-        given, rows = self._reader_.cells(validated(self, self._reader_, X, reset=False))
+        given, rows = self._reader_.cells(self._validated(self._reader_, X, reset=False))
         if not np.isnan(rows).any():
             return given
         generator = self._generator(random_state)
@@ -163,7 +162,7 @@ class Answers:
 
     def _new_rows(self, X):
         """Rows as the structure takes them."""
-        return self._reader_.rows(validated(self, self._reader_, X, reset=False))
+        return self._reader_.rows(self._validated(self._reader_, X, reset=False))
 
     def _shares(self, rows, y) -> np.ndarray:
         """Posteriors of the outcomes given the rows, and their labels if they are known."""

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..reading.guards import all_or_nothing, one_blas_thread
 from ..structures.network import Network, sample_hidden, sample_visible
+from .contract import Contract
 from .network_rows import checked_rows
-from .watched import Watched
 
 __all__ = ["SigmoidBeliefNetwork"]
 
@@ -23,7 +23,7 @@ PASSED_ON = ("data", "learner", "m_step", "max_iter", "batch_size", "n_sweeps", 
              "learning_rate", "max_minutes", "n_jobs")  # fmt: skip
 
 
-class SigmoidBeliefNetwork(Watched, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A directed network of binary units, learned by Monte Carlo EM (Neal 1992; Song et al. 2016).
 
     Use it to learn a density of binary images or word counts that can be sampled, scored, conditioned and completed.

@@ -24,13 +24,12 @@ from ..reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ..reading.labels import class_weights, encoded, split_labels
 from .answers import Answers
 from .checks import check_class_prior, check_fits_together, check_training
-from .validation import column_names, validated
-from .watched import Watched
+from .contract import Contract
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
 
 
-class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(Answers, Contract, ClassifierMixin, BaseEstimator):
     """Base of the classifiers: a joint distribution p(x, y), trained with one of three losses.
 
     A subclass says how rows are read (`_reader`), which structure they get (`_structure`), how it is trained (`_recipe`) and which
@@ -133,7 +132,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         loss, reader, before = self._loss(), self._reader(), dict(vars(self))
         y, unlabelled = (y, None) if y is None else split_labels(y)
-        X, y = validated(self, reader, X, y, reset=True)
+        X, y = self._validated(reader, X, y, reset=True)
         self.classes_, codes = encoded(y, unlabelled)
         check_class_prior(self.class_prior, self.classes_)
         weights = checked_weights(sample_weight, X)
@@ -143,7 +142,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
         if len(used) < len(weights):  # a row of no weight is no row: not even its categories count
             X, codes, weights = _safe_indexing(X, used), codes[used], weights[used]
-        rows = reader.learn(X, column_names(self))
+        rows = reader.learn(X, self._column_names())
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         generator = np.random.default_rng(self._fit_seed(watch))
         self.class_count_ = label_masses(codes, weights, len(self.classes_))
@@ -245,7 +244,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
             )
         known = self.classes_ if not first else None if classes is None else np.unique(classes)
         y, unlabelled = split_labels(y, known)
-        X, y = validated(self, reader, X, y, reset=first)
+        X, y = self._validated(reader, X, y, reset=first)
         if known is None:
             raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
         if not first and classes is not None and not np.array_equal(np.unique(classes), known):
@@ -256,7 +255,7 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
         if first:
             self.classes_ = known
             check_class_prior(self.class_prior, self.classes_)
-        rows = reader.learn(X, column_names(self)) if first else reader.read(X)
+        rows = reader.learn(X, self._column_names()) if first else reader.read(X)
         if first and any_missing(rows) and empty_rows(rows).all():
             raise ValueError("X has no observed cell in the first batch of the stream: every value is missing (NaN)")
         weights = checked_weights(sample_weight, rows)
@@ -307,10 +306,5 @@ class GenerativeClassifier(Answers, Watched, ClassifierMixin, BaseEstimator):
             check_fits_together(name, self._stored_model, self.moments_, n_features, len(self.classes_), width)
 
     def __sklearn_tags__(self):
-        tags, reader = super().__sklearn_tags__(), self._reader()
-        tags.input_tags.sparse = bool(reader.takes_sparse)
-        tags.input_tags.allow_nan = reader.takes_missing
-        tags.input_tags.positive_only = reader.is_positive
-        tags.input_tags.categorical = reader.has_categories
-        tags.input_tags.string = reader.takes_frames
+        tags = self._tagged(super().__sklearn_tags__(), self._reader())
         return tags

@@ -4,9 +4,9 @@ The straight line of every training is `suffice.choosing.train.train`; a recipe 
 
     plan(problem)                              the settings to try
     prior(problem, statistics, setting)        pseudo-statistics of a setting
-    fold_scores(selection, fold, setting)      scores of the rows held out, after a short fit on the others
-    verdict(selection, setting, score)         the choice, calibrated; or maximum likelihood
-    fitted(problem, choice, generator, ...)    the fit on all rows
+    fold_scores(problem, fold, setting)        scores of the rows held out, after a short fit on the others
+    verdict(held_out, setting, score)          the choice, calibrated; or maximum likelihood
+    trained(problem, choice, generator, ...)   the fit on all rows with a label
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Trained:
     """What training gives back: the problem that was solved in the end, its fit, and what was chosen on the way."""
 
     problem: Problem
-    fit: Fit
+    fit: Any  # a Fit
     choice: Choice
     statistics: Any = None  # of the labelled rows
     unlabelled_weight: float = 0.0
@@ -88,6 +88,20 @@ class Fold:
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """What the rows held out say of the best setting."""
+
+    problem: Problem
+    folds: list[Fold]
+    scores: np.ndarray  # of the rows held out, fold after fold
+    y: np.ndarray
+    weights: np.ndarray  # they add up to one
+    temperature: float
+    class_counts: np.ndarray  # of all labelled rows
+    best_memories: list[dict]  # of the folds of the search, at the setting with the lowest score
+
+
+@dataclass(frozen=True)
 class Recipe(ABC):
     options: Options
 
@@ -98,7 +112,7 @@ class Recipe(ABC):
 
     def refuse(self, problem: Problem) -> None:
         """Raise where this recipe cannot learn from these rows."""
-        return
+        self.refuse_unlabelled(problem)
 
     def refuse_unlabelled(self, problem: Problem) -> None:
         """Raise where it cannot learn from those without a label."""
@@ -133,27 +147,25 @@ class Recipe(ABC):
         return {name: fold.memory[name] for name in ("multipliers",) if name in fold.memory}
 
     @abstractmethod
-    def verdict(self, selection, setting: Setting | None, score: float) -> Choice: ...
-
-    def choose(self, problem: Problem, generator, watch: Watch) -> Choice:
-        """The choice among the settings of the plan, on held-out parts of the rows."""
-        from ..selection import Selection
-
-        return Selection(problem, self, generator, watch).choose()
+    def verdict(self, held_out: HeldOut, setting: Setting | None, score: float) -> Choice: ...
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def train(self, problem: Problem, generator, watch: Watch, warm: Warm | None) -> Trained:
-        """The choice and the fit, on rows that all have a label."""
+    def settled(self, problem: Problem) -> Choice | None:
+        """The choice where nothing is to be chosen; None: on held-out rows."""
+
+    def prepared(self, problem: Problem) -> Problem:
+        """The problem of rows with a label as the learner takes it."""
+        return problem
+
+    @abstractmethod
+    def trained(self, problem: Problem, choice: Choice, generator, watch: Watch, warm: Warm | None) -> Trained:
+        """The fit at a choice, on rows that all have a label."""
 
     @abstractmethod
     def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
         """The fit at a choice, on rows of which some have no label."""
-
-    def chosen(self, problem: Problem, generator, watch: Watch) -> Trained:
-        """The choice without a fit, of a recipe that looks at rows without a label first."""
-        raise NotImplementedError
 
     def with_unlabelled(self, problem: Problem, trained: Trained) -> Problem:
         """The problem of all rows, read as was chosen for those with a label."""

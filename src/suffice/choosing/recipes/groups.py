@@ -31,7 +31,7 @@ from .. import priors
 from ..folds import deal
 from ..priors import Setting
 from ..search import Plan
-from .base import MAX_ROWS, Choice, Fold, Recipe, Trained, Warm
+from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm
 
 EM_PASSES, EM_TOL = 50, 1e-4
 TRIAL_STEPS = 60  # of the minimiser for a candidate
@@ -180,27 +180,23 @@ class Groups(Recipe):
     def kept_of(self, fold: Fold) -> dict:
         return {"em": fold.memory["em"]}
 
-    def verdict(self, selection, setting, score: float) -> Choice:
+    def verdict(self, held_out: HeldOut, setting, score: float) -> Choice:
         if setting is None:
             return Choice(None, 1.0, score, f"held-out log-loss {score:.4f} of EM is the lowest")
-        return Choice(setting, selection.temperatures[setting], score, f"held-out log-loss {score:.4f}")
+        return Choice(setting, held_out.temperature, score, f"held-out log-loss {score:.4f}")
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 
-    def chosen(self, problem: Problem, generator, watch: Watch) -> Trained:
-        nothing = Fit(None)
+    def settled(self, problem: Problem) -> Choice | None:
         if not problem.loss.is_discriminative or self.n_classes(problem) == 1 or self.options.algorithm == "em":
-            return Trained(problem, nothing, Choice(None, reason="the loss is the likelihood"))
+            return Choice(None, reason="the loss is the likelihood")
         if self.options.prior == "auto":
-            return Trained(problem, nothing, self.choose(problem, generator, watch.child("choice")))
-        setting = Setting(float(self.options.prior), 0.0)
-        return Trained(problem, nothing, Choice(setting, reason=f"prior={self.options.prior!r} was given"))
+            return None
+        return Choice(Setting(float(self.options.prior), 0.0), reason=f"prior={self.options.prior!r} was given")
 
-    def train(self, problem: Problem, generator, watch: Watch, warm: Warm | None) -> Trained:
-        trained = self.chosen(problem, generator, watch)
+    def trained(self, problem: Problem, choice: Choice, generator, watch: Watch, warm: Warm | None) -> Trained:
         start = None if warm is None else warm.moments
-        fit = self.fitted(problem, trained.choice, generator, watch, start)
-        return replace(trained, fit=fit)
+        return Trained(problem, self.fitted(problem, choice, generator, watch, start), choice)
 
     # -- rows without a label, streams --------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from ..calibration import best_background, best_temperature, clipped_losses, sha
 from ..folds import deal
 from ..priors import ENOUGH, Setting
 from ..search import Axis, Plan
-from .base import MAX_ROWS, Choice, Fold, Recipe, Trained, Warm
+from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm
 
 # standard errors by which training must beat maximum likelihood; more for few rows: the best of several settings always looks good
 EVIDENCE = 2.0
@@ -144,18 +144,16 @@ class Tables(Recipe):
             fold.memory["own"] = priors.interior(fold.problem.model, fold.memory["statistics"])
         return fold.memory["own"]
 
-    def likelihood_scores(self, selection) -> np.ndarray:
+    def likelihood_scores(self, held_out: HeldOut) -> np.ndarray:
         """Scores of the rows held out under maximum likelihood of the others."""
-        problem = selection.problem
+        problem = held_out.problem
         return np.concatenate(
-            [problem.model.scores(self.likelihood_of(fold), problem.X, which=fold.held_out) for fold in selection.folds]
+            [problem.model.scores(self.likelihood_of(fold), problem.X, which=fold.held_out) for fold in held_out.folds]
         )
 
-    def verdict(self, selection, setting, score: float) -> Choice:
-        scores = selection.judged_scores(setting)
-        temperature = selection.temperatures[setting]
-        y, weights = selection.held_out_rows()
-        baseline = self.likelihood_scores(selection)
+    def verdict(self, held_out: HeldOut, setting, score: float) -> Choice:
+        scores, temperature, y, weights = held_out.scores, held_out.temperature, held_out.y, held_out.weights
+        baseline = self.likelihood_scores(held_out)
         gain = clipped_losses(baseline, y) - clipped_losses(temperature * scores, y)
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
@@ -168,26 +166,36 @@ class Tables(Recipe):
         if accuracy < before:
             reason = f"held-out accuracy {accuracy:.4f} is below {before:.4f} of maximum likelihood"
             return kept(reason, baseline, y, weights)
-        return self.calibrated(selection, setting, score, temperature, scores, y, weights)
+        return self.calibrated(held_out, setting, score)
 
-    def calibrated(self, selection, setting, score, temperature, scores, y, weights) -> Choice:
-        frequency = shares(selection.class_counts)
-        background, temperature = best_background(scores, y, weights, temperature, frequency, free=self.calibrates)
+    def calibrated(self, held_out: HeldOut, setting, score: float) -> Choice:
+        frequency = shares(held_out.class_counts)
+        background, temperature = best_background(
+            held_out.scores, held_out.y, held_out.weights, held_out.temperature, frequency, free=self.calibrates
+        )
         return Choice(setting, temperature, score, f"held-out log-loss {score:.4f}", background)
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 
-    def train(self, problem: Problem, generator, watch: Watch, warm: Warm | None) -> Trained:
-        model, loss, options = problem.model, problem.loss, self.options
-        if not loss.is_discriminative or model.n_outcomes == 1 or options.algorithm == "paper":
-            return self._trained_by_likelihood(problem, generator, watch)
-        learner = self.learner(problem)
-        if not isinstance(learner, Incremental):  # only multipliers round the hinge's corner
-            problem = replace(problem, loss=replace(loss, softness=0.0))
-        if options.prior != "auto":
-            choice = Choice(None, reason=f"prior={options.prior!r} was given")
-        else:
-            choice = self.choose(problem, generator, watch.child("choice"))
+    def is_likelihood(self, problem: Problem) -> bool:
+        """Whether maximum likelihood is all there is to do."""
+        return not problem.loss.is_discriminative or problem.model.n_outcomes == 1 or self.options.algorithm == "paper"
+
+    def settled(self, problem: Problem) -> Choice | None:
+        if self.is_likelihood(problem):
+            return Choice(None, reason="the loss is the likelihood")
+        return None if self.options.prior == "auto" else Choice(None, reason=f"prior={self.options.prior!r} was given")
+
+    def prepared(self, problem: Problem) -> Problem:
+        if not problem.loss.softness or self.is_likelihood(problem) or isinstance(self.learner(problem), Incremental):
+            return problem
+        return replace(problem, loss=replace(problem.loss, softness=0.0))  # only multipliers round the hinge's corner
+
+    def trained(self, problem: Problem, choice: Choice, generator, watch: Watch, warm: Warm | None) -> Trained:
+        options = self.options
+        if self.is_likelihood(problem):
+            return self._trained_by_likelihood(problem, choice, generator, watch)
+        if options.prior == "auto":
             if choice.setting is None:
                 return self._kept(problem, choice)
             problem = self.rows_as(problem, choice.setting)
@@ -199,7 +207,7 @@ class Tables(Recipe):
         begins = warm if known is not None and known.shape == shape else None
         start = own if begins is None else begins.moments
         multipliers = choice.multipliers if begins is None else begins.multipliers
-        fit = self.solved(learner, problem, start, generator, watch, multipliers)
+        fit = self.solved(self.learner(problem), problem, start, generator, watch, multipliers)
         if options.step_size is not None and not fit.converged and multipliers is None and options.prior == "auto":
             plain, _, solution = self.likelihood(problem)
             if fit.measure is not None and fit.measure.accuracy < plain.measure(solution).accuracy:
@@ -248,13 +256,12 @@ class Tables(Recipe):
         """The reader of such rows, where it is another one."""
         return None
 
-    def _trained_by_likelihood(self, problem: Problem, generator, watch: Watch) -> Trained:
+    def _trained_by_likelihood(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Trained:
         """Closed form, unless missing cells are latent: then EM (or the paper's algorithm)."""
         model, options = problem.model, self.options
         is_discriminative = problem.loss.is_discriminative
         sums = model.statistics if is_discriminative else model.statistics_of_shards
         statistics = sums(problem.X, problem.y, problem.weights)
-        choice = Choice(None, reason="the loss is the likelihood")
         prior = self.given_prior(model, statistics, is_discriminative=options.algorithm == "paper")
         problem = replace(problem, prior=prior)
         if options.algorithm == "paper":

@@ -23,8 +23,7 @@ from ...structures.groups import Groups
 from ..calibration import best_background, best_temperature, shares
 from ..folds import deal
 from ..priors import FLAT_OUTCOMES, Setting, mean_squared_row
-from ..search import Plan
-from .base import Choice, Fold, Recipe, Trained, Warm
+from .base import Choice, Recipe, Trained, Warm
 from .tables import Tables
 
 # pseudo-count of a word in a class, in units of the mean squared row, and where steps are larger and noisier; for other losses
@@ -94,17 +93,18 @@ class Topics(Recipe):
         found = run(EM(watch=False), likelihood, start, generator, max_epochs=passes, watch=quiet)
         return run(learner, problem, found.moments, generator, max_epochs=most, tol=tol, watch=watch)
 
-    def train(self, problem: Problem, generator, watch: Watch, warm: Warm | None) -> Trained:
-        statistics = problem.statistics()
+    def settled(self, problem: Problem) -> Choice:
         if not problem.loss.is_discriminative or problem.model.n_outcomes == 1:
-            choice = Choice(None, reason="likelihood")
-            loss = loss_named("nll")
-            problem = replace(problem, loss=loss, prior=self.likelihood_prior(problem.model, statistics))
-        else:
-            choice = Choice(Setting(self.strength(problem.loss)), reason="fixed strength")
-            if not problem.loss.calibrates_itself or self.inference == "gibbs":
-                choice = self._calibrated(problem, choice, generator, watch.child("choice"))
-            problem = replace(problem, prior=self.prior(problem, statistics))
+            return Choice(None, reason="likelihood")
+        return Choice(Setting(self.strength(problem.loss)), reason="fixed strength")
+
+    def trained(self, problem: Problem, choice: Choice, generator, watch: Watch, warm: Warm | None) -> Trained:
+        statistics = problem.statistics()
+        if choice.setting is None:
+            problem = replace(problem, loss=loss_named("nll"))
+        elif not problem.loss.calibrates_itself or self.inference == "gibbs":
+            choice = self._calibrated(problem, choice, generator, watch.child("choice"))
+        problem = replace(problem, prior=self.prior(problem, statistics))
         fit = self.solved(self.learner(problem), problem, generator, watch)
         return Trained(problem, fit, choice, statistics)
 
@@ -151,14 +151,7 @@ class Topics(Recipe):
 
     # -- nothing is searched ------------------------------------------------------------------------------------------
 
-    def deal(self, problem: Problem, generator):
-        raise NotImplementedError("the strength of topics is fixed")
+    def _unused(self, *arguments):
+        raise NotImplementedError("the strength of topics is fixed: nothing is searched")
 
-    def plan(self, problem: Problem) -> Plan:
-        raise NotImplementedError("the strength of topics is fixed")
-
-    def fold_scores(self, problem: Problem, fold: Fold, setting):
-        raise NotImplementedError("the strength of topics is fixed")
-
-    def verdict(self, selection, setting, score: float) -> Choice:
-        raise NotImplementedError("the strength of topics is fixed")
+    deal = plan = fold_scores = verdict = _unused  # type: ignore[assignment]

@@ -24,7 +24,7 @@ from ..calibration import best_background, best_rivalry, shares
 from ..folds import deal_in_runs
 from ..priors import Setting
 from ..search import Axis, Plan
-from .base import MAX_ROWS, Choice, Fold
+from .base import MAX_ROWS, Choice, Fold, HeldOut
 from .tables import Tables
 
 # scores under the hinge grow with the number of documents: the best temperature falls as its power -SHARPER
@@ -62,6 +62,10 @@ class Words(Tables):
     counts_errors: bool = True
     learns_unlabelled: bool = True
     memo: dict = field(default_factory=dict, repr=False)  # how common words are in the rows of the choice
+
+    def refuse(self, problem: Problem) -> None:
+        super().refuse(problem)
+        self.refuse_unlabelled(problem)
 
     def refuse_unlabelled(self, problem: Problem) -> None:
         unlabelled = int((problem.y < 0).sum())
@@ -167,36 +171,37 @@ class Words(Tables):
         names = ("multipliers", "collected", "collected_at")
         return {name: fold.memory[name] for name in names if name in fold.memory}
 
-    def likelihood_scores(self, selection) -> np.ndarray:
+    def likelihood_scores(self, held_out: HeldOut) -> np.ndarray:
         """As of rows in units of the smallest count, without making them: words speak 1 / unit times as loud."""
-        problem = selection.problem
+        problem = held_out.problem
         if not self.reads_freely or self.reader.power != 1.0:
             plain = self.plain(problem)
-            folds = [replace(plain, weights=fold.problem.weights) for fold in selection.folds]
+            folds = [replace(plain, weights=fold.problem.weights) for fold in held_out.folds]
             owns = [priors.interior(fold.model, fold.statistics()) for fold in folds]
-            pairs = zip(owns, selection.folds, strict=True)
+            pairs = zip(owns, held_out.folds, strict=True)
             return np.concatenate([plain.model.scores(own, plain.X, which=fold.held_out) for own, fold in pairs])
         raw = self.read_by(replace(self.reader, norm=None, unit=1.0), problem)
         X, model = raw.X, cast(Any, raw.model)
         parts = []
-        for fold in selection.folds:
+        for fold in held_out.folds:
             moments = priors.interior(model, model.statistics(X, problem.y, fold.problem.weights))
             logs = model.log_masses(moments)
             parts.append(logs + (model.scores(moments, X, which=fold.held_out) - logs) / model.unit)
         return np.concatenate(parts)
 
-    def calibrated(self, selection, setting, score, temperature, scores, y, weights) -> Choice:
-        frequency, rivalry = shares(selection.class_counts), 1.0
-        background, temperature = best_background(scores, y, weights, temperature, frequency, free=True)
-        if not selection.problem.loss.calibrates_itself:
-            temperature, rivalry, background = best_rivalry(scores, y, weights, temperature, background, frequency)
-            trained = float(np.mean([np.count_nonzero(fold.problem.weights) for fold in selection.folds]))
-            temperature *= max(trained / selection.n_labelled, 0.5) ** SHARPER
+    def calibrated(self, held_out: HeldOut, setting, score: float) -> Choice:
+        rows = held_out.scores, held_out.y, held_out.weights
+        frequency, rivalry = shares(held_out.class_counts), 1.0
+        background, temperature = best_background(*rows, held_out.temperature, frequency, free=True)
+        if held_out.problem.loss.has_corner:
+            temperature, rivalry, background = best_rivalry(*rows, temperature, background, frequency)
+            trained = float(np.mean([np.count_nonzero(fold.problem.weights) for fold in held_out.folds]))
+            temperature *= max(trained / int(held_out.class_counts.sum()), 0.5) ** SHARPER
         reason = f"held-out log-loss plus errors {score:.4f}"
-        return Choice(setting, temperature, score, reason, background, rivalry, mean_multipliers(selection))
+        return Choice(setting, temperature, score, reason, background, rivalry, mean_multipliers(held_out))
 
-    def train(self, problem: Problem, generator, watch, warm):
-        trained = super().train(problem, generator, watch, warm)
+    def trained(self, problem: Problem, choice, generator, watch, warm):
+        trained = super().trained(problem, choice, generator, watch, warm)
         trained.reader = trained.reader or self.reader_at(trained.choice.setting)
         return trained
 
@@ -227,11 +232,10 @@ class View:
         return priors.tellings(self.problem.model, self.statistics)
 
 
-def mean_multipliers(selection) -> np.ndarray | None:
+def mean_multipliers(held_out: HeldOut) -> np.ndarray | None:
     """Every row's multipliers at the best setting, averaged over the folds that trained on it."""
-    found = [memory.get("multipliers") for memory in selection.best_memories]
+    found = [memory.get("multipliers") for memory in held_out.best_memories]
     if not found or any(multipliers is None for multipliers in found):
         return None
-    folds = selection.folds[: len(found)]
-    times = sum((fold.problem.weights > 0).astype(float) for fold in folds)
+    times = sum((fold.problem.weights > 0).astype(float) for fold in held_out.folds[: len(found)])
     return sum(found) / np.maximum(times, 1.0)[:, None]

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from ...engines.threads import Engine, n_threads
 from ...learners.expectation import Rows
 from ...reading.guards import one_blas_thread
-from ..validation import validated
 
 
 class Answers:
@@ -84,7 +83,7 @@ class Answers:
         With `return_std` also the standard deviations of the cells: 0 where they were observed.
         """
         check_is_fitted(self)
-        given, rows = self._reader_.cells(validated(self, self._reader_, X, reset=False))
+        given, rows = self._reader_.cells(self._validated(self._reader_, X, reset=False))
         if not np.isnan(rows).any():
             return (given, np.zeros(rows.shape)) if return_std else given
         joint = self._joint(rows)
@@ -94,7 +93,7 @@ class Answers:
         return (filled, self._reader_.unread_std(std)) if return_std else filled
 
     def _rows(self, X):
-        return self._reader_.rows(validated(self, self._reader_, X, reset=False))
+        return self._reader_.rows(self._validated(self._reader_, X, reset=False))
 
     def _joint(self, rows) -> np.ndarray:
         form = self._stored_model.form(rows)

@@ -25,10 +25,9 @@ from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...structures.component_prior import ComponentPrior, default_amount
 from ...structures.posterior import ConjugatePrior
 from ..checks import check_fits_together, check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number
+from ..contract import Contract
 from ..sections import with_sections
-from ..validation import column_names, validated
 from ..warm import Last, last_fit
-from ..watched import Watched
 from .answers import Answers
 
 ALGORITHMS = ("em", "accelerated", "online", "variational")
@@ -86,7 +85,7 @@ ATTRIBUTES = """
 documented = with_sections(PARAMETERS, ATTRIBUTES)
 
 
-class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
+class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
     """Base of the mixtures. A subclass says how rows are read (`_reader`), which structure they get (`_structure`) and what it shows
     (`_expose`, `_n_parameters`)."""
 
@@ -161,7 +160,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
         self._check_parameters()
         last = last_fit(self)
         reader = self._reader()
-        X = validated(self, reader, X, reset=True)
+        X = self._validated(reader, X, reset=True)
         watch = self._watch(X, sample_weight, labels)
         rows, weights, labels = self._training_rows(reader, X, sample_weight, labels, reset=True)
         generator = np.random.default_rng(self._fit_seed(watch))
@@ -309,7 +308,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
         self._check_parameters()
         first, begins = getattr(self, "_stream", None) is None, not hasattr(self, "moments_")
         reader = self._reader() if begins else self._reader_
-        X = validated(self, reader, X, reset=begins)
+        X = self._validated(reader, X, reset=begins)
         rows, weights, labels = self._training_rows(reader, X, sample_weight, None, reset=begins)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         engine = Engine(n_threads(self.n_jobs))
@@ -350,7 +349,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
             keep = np.flatnonzero(weights > 0)
             X = X.iloc[keep] if hasattr(X, "iloc") else X[keep]
             weights, labels = weights[keep], labels[keep]
-        rows = reader.learn(X, column_names(self)) if reset else reader.read(X)
+        rows = reader.learn(X, self._column_names()) if reset else reader.read(X)
         if reset and X.shape[0] < self.n_components:
             raise ValueError(
                 f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {X.shape[0]}"
@@ -382,12 +381,7 @@ class Mixture(Answers, Watched, DensityMixin, BaseEstimator):
         print(text, flush=True)
 
     def __sklearn_tags__(self):
-        tags, reader = super().__sklearn_tags__(), self._reader()
-        tags.input_tags.sparse = bool(reader.takes_sparse)
-        tags.input_tags.allow_nan = reader.takes_missing
-        tags.input_tags.positive_only = reader.is_positive
-        tags.input_tags.categorical = reader.has_categories
-        tags.input_tags.string = reader.takes_frames
+        tags = self._tagged(super().__sklearn_tags__(), self._reader())
         # scikit-learn's check of sparse rows asks these of anything with `predict_proba`, and then for two columns or four
         tags.classifier_tags = ClassifierTags(multi_class=self.n_components == 4)
         return tags

@@ -23,12 +23,12 @@ from ...learners.topics.allocation_passes import (
 )
 from ...reading.documents import counts_of, telling_words
 from ...reading.guards import all_or_nothing, naming, refuse_huge
-from ..watched import Watched
+from ..contract import Contract
 
 INFERENCES = ("variational", "map", "gibbs")
 
 
-class LatentDirichletAllocation(Watched, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Topics of a collection of documents: every document mixes `n_topics` distributions of words in proportions of its own.
 
     Use it to see what a collection is about (`top_words`), for proportions as features (`transform`), and as a density of documents.

@@ -21,7 +21,9 @@ from typing import Any, NamedTuple
 
 from ..compile import bound, name_of
 
-BORROWING = {"_nrt": False}  # they make no arrays: counting the references of a state they only pass on would cost as much as a row
+BORROWING = {
+    "_nrt": False
+}  # they make no arrays: counting the references of a state they only pass on would cost as much as a row
 NAMES = ("scratch_for", "score", "slope", "reach", "curve", "move")
 
 own_scratch_for: Any = None  # filled in by `joint` and `pair`

@@ -1,0 +1,125 @@
+"""What scikit-learn's contract asks of every estimator: X and y checked, tags, a line a pass, checkpoints of long fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from ..learners.watch import Journal, Watch
+from ..reading.guards import naming, refuse_huge
+from ..reading.labels import is_missing
+from ..saving.checkpoints import Keeper, digest
+
+NO_LABELS = "no_validation"
+# what may differ between the fit that wrote a checkpoint and the one that resumes from it
+FREE = ("checkpoint", "checkpoint_minutes", "resume", "verbose", "n_jobs", "warm_start", "callback", "max_minutes")
+
+
+class Contract:
+    """A base of estimators with the parameters verbose, checkpoint, checkpoint_minutes and resume."""
+
+    verbose: int
+    checkpoint: Any
+    checkpoint_minutes: float
+    resume: Any
+    random_state: Any
+    get_params: Any
+    _free: tuple[str, ...] = ()  # more parameters that may differ
+
+    def _watch(self, *data: Any) -> Watch:
+        """The observer of a fit on these arrays."""
+        if not (isinstance(self.checkpoint_minutes, (int, float, np.number)) and self.checkpoint_minutes >= 0):
+            raise ValueError(f"checkpoint_minutes={self.checkpoint_minutes!r} is not a number >= 0")
+        report = self._report if self.verbose else None
+        if self.checkpoint is None and self.resume in (None, False):
+            return Watch(report)
+        parameters = self.get_params(deep=False).items()
+        identity = {name: _identity_of(value) for name, value in parameters if name not in (*FREE, *self._free)}
+        identity = {"estimator": type(self).__name__, **identity, "data": digest(*data)}
+        return Watch(report, Keeper(self.checkpoint, self.checkpoint_minutes, self.resume, identity, Journal()))
+
+    def _fit_seed(self, watch: Watch) -> int:
+        """The seed of a fit; the same one when it resumes, whatever `random_state` is."""
+        return watch.once(lambda _: int(check_random_state(self.random_state).randint(2**31 - 1)))
+
+    def _report(self, number: int, line: dict) -> None:
+        """Print what a pass came to."""
+        parts = [f"{type(self).__name__} pass {number}: objective {line['objective']:.6g}"]
+        for name, text in (("accuracy", "accuracy {:.4f}"), ("gap", "gap {:.3g}")):
+            if np.isfinite(line.get(name, np.nan)):
+                parts.append(text.format(line[name]))
+        parts.append(f"{line['seconds']:.1f} s")
+        print(", ".join(parts), flush=True)
+
+    def _validated(self, reader: Any, X, y: Any = NO_LABELS, *, reset: bool):
+        """X (and y, if given) for a reader, with missing cells; columns' number and names are learned or compared."""
+        if reader.takes_frames and is_table(X := table_of(X)):
+            return self._validated_table(X, y, reset=reset)
+        with naming("X"):
+            found = validate_data(
+                self, without_na(X), y, reset=reset, accept_sparse=reader.takes_sparse, order="C",
+                dtype="numeric" if reader.takes_frames else np.float64, ensure_all_finite="allow-nan",
+            )  # fmt: skip
+        refuse_huge(found[0] if isinstance(found, tuple) else found)
+        return found
+
+    def _validated_table(self, X, y, *, reset: bool):
+        if X.shape[0] == 0 or X.shape[1] == 0:
+            raise ValueError(f"X has {X.shape[0]} rows and {X.shape[1]} columns: it needs at least one of each")
+        if isinstance(y, str):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        y = column_or_1d(y, warn=True)
+        with naming("X and y"):
+            check_consistent_length(X, y)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X, y
+
+    def _column_names(self) -> list[str] | None:
+        """Names of the columns, where X had some."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    def _tagged(self, tags: Any, reader: Any) -> Any:
+        """scikit-learn's tags of rows that the reader takes."""
+        tags.input_tags.sparse = bool(reader.takes_sparse)
+        tags.input_tags.allow_nan = reader.takes_missing
+        tags.input_tags.positive_only = reader.is_positive
+        tags.input_tags.categorical = reader.has_categories
+        tags.input_tags.string = reader.takes_frames
+        return tags
+
+
+def without_na(X):
+    """X with NaN in the place of pandas NA and None in columns of objects."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        objects = [place for place, dtype in enumerate(X.dtypes) if dtype.kind == "O"]
+        if objects:
+            X = X.copy()
+            for place in objects:
+                X.isetitem(place, X.iloc[:, place].where(X.iloc[:, place].notna(), np.nan))
+    elif isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        X = np.where(np.vectorize(is_missing, otypes=[bool])(X), np.nan, X) if X.size else X
+    return X
+
+
+def table_of(X):
+    return X if hasattr(X, "iloc") or hasattr(X, "toarray") else np.asarray(X)
+
+
+def is_table(X) -> bool:
+    """A DataFrame, or an array of objects or texts."""
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        return True
+    return getattr(X, "dtype", None) is not None and X.dtype.kind in "OUS" and X.ndim == 2 and all(X.shape)
+
+
+def _identity_of(value: Any) -> str:
+    """What two equal parameters have in common, whatever process they are of."""
+    if isinstance(value, (np.random.RandomState, np.random.Generator)):
+        return type(value).__name__
+    return digest(value) if isinstance(value, np.ndarray) else repr(value)
