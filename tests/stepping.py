@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suffice.learners.driver import State, run
+from suffice.learners.driver import SelfDriven, State, run
 from suffice.learners.watch import Watch
 
 
@@ -63,7 +63,7 @@ class Uphill:
 
 
 @dataclass(frozen=True)
-class Spying:
+class Spying(SelfDriven):
     """A learner that drives itself, with a list of the states it has shown."""
 
     learner: object

@@ -1,6 +1,6 @@
 """Draw docs/architecture.svg: the rooms on their floors, and the way of a fit through them.
 
-    python tools/draw_architecture.py
+python tools/draw_architecture.py
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ import scipy.sparse as sp
 import suffice
 
 ROOT = os.path.dirname(suffice.__file__) + os.sep
-RUNNERS = {"engines/threads", "reading/guards", "learners/watch", "kernels/compile"}
+RUNNERS = {"engines/threads", "reading/guards", "learners/watch", "kernels/compile", "families/records"}
 MOST_EDGES = 40
 
 

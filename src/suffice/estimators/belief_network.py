@@ -214,7 +214,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
 
     def _check_settings(self) -> None:
         hidden = tuple(self.hidden)
-        if not hidden or not all(isinstance(n, Integral) and n > 0 for n in hidden):
+        if not hidden or not all(isinstance(n, Integral) and int(n) > 0 for n in hidden):
             raise ValueError(
                 f"hidden={self.hidden!r} must be positive integers, one a layer, such as (200,) or (200, 200)"
             )

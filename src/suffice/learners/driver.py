@@ -26,7 +26,7 @@ from .problem import Measure, Problem
 from .state import Fit, State, Stop
 from .watch import SILENT, Watch
 
-__all__ = ["Fit", "Measure", "Problem", "State", "Stop", "run"]
+__all__ = ["Fit", "Measure", "Problem", "SelfDriven", "State", "Stop", "run"]
 
 
 def run(
@@ -58,7 +58,7 @@ def _run(record: Record, start, generator: np.random.Generator, warm) -> Fit:
             return record.fit.ended(Stop.INTERRUPTED)
         if record.state is None:
             record.state = learner.init(problem, start, generator, warm)
-        if hasattr(learner, "drive"):
+        if isinstance(learner, SelfDriven):
             learner.drive(problem, record.state, record)
         else:
             while not record.is_over:
@@ -67,8 +67,16 @@ def _run(record: Record, start, generator: np.random.Generator, warm) -> Fit:
         watch.interrupt()
         record.interrupted()
         warnings.warn(f"training was {record.fit.stopped}", stacklevel=5)
-    record.fit.memory = getattr(record.state, "memory", None)
+    _remember(record.fit, getattr(record.state, "memory", None))
     return record.fit
+
+
+class SelfDriven:
+    """The base of learners that make their passes inside another library, or whose passes are long."""
+
+    def drive(self, problem: Any, state: State, record: Record) -> None:
+        """Pass after pass, until `record(state)` says stop."""
+        raise NotImplementedError
 
 
 @dataclass
@@ -230,7 +238,14 @@ def _run_unwatched(learner, problem, start, generator, max_epochs: int, warm, wa
     except KeyboardInterrupt:
         watch.interrupt()
     moments = learner.last_moments(problem, state)
-    fit = Fit(moments, n_iter=n_iter, memory=state.memory)
+    fit = Fit(moments, n_iter=n_iter)
+    _remember(fit, state.memory)
     if watch.is_interrupted:
         return fit.ended(Stop.INTERRUPTED)
     return fit.ended(Stop.NO_STEP) if state.is_done else fit.ended(Stop.PASSES, n=max_epochs)
+
+
+def _remember(fit: Fit, memory: Any) -> None:
+    """What the last state carried, for warm starts and scores."""
+    fit.memory = memory
+    fit.multipliers, fit.arrays = getattr(memory, "multipliers", None), getattr(memory, "arrays", None)

@@ -41,11 +41,11 @@ class GroupStream:
         return cls(found)._stepped(problem, recipe)
 
     @classmethod
-    def after_fit(cls, model, recipe, statistics) -> GroupStream:
-        """From the statistics that a fit ended with."""
+    def after_fit(cls, model, prior, statistics) -> GroupStream:
+        """From the statistics that a fit ended with; `prior` is that of online EM."""
         seen = float(statistics.mass.sum())
         mean = (1.0 / seen) * statistics
-        em = Stream(recipe.component_prior(model, statistics), mean, mean, seen, seen / BATCH)
+        em = Stream(prior, mean, mean, seen, seen / BATCH)
         return cls(em, model.moments_of(model.natural_of(mean)))
 
     def moved(self, problem: Problem, recipe) -> GroupStream:

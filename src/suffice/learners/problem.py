@@ -67,14 +67,17 @@ class Problem:
     def scores(self, moments, state: tuple | None = None) -> np.ndarray:
         return self.model.scores(moments, self.X, state)
 
-    def measure(self, moments, multipliers: np.ndarray | None = None, state: tuple | None = None) -> Measure:
-        """F, the three losses and the accuracy on all rows; with the multipliers of a dual learner also the duality gap.
+    def measure(
+        self, moments, multipliers: np.ndarray | None = None, state: tuple | None = None, scores=None
+    ) -> Measure:
+        """F, the three losses and the accuracy on all rows; with the multipliers of a dual learner also the duality gap. Scores are
+        given where they are known already.
 
         The gap bounds F - min F where F is convex: without latent variables and with block weights equal to the outcomes' masses.
         """
         rows = np.zeros((0, self.model.n_outcomes)) if multipliers is None else multipliers
         loss = self.loss
-        scores = self.scores(moments, state)
+        scores = self.scores(moments, state) if scores is None else scores
         sums = measure_rows.of(loss.kernels)(scores, self.y, self.weights, rows, float(loss.margin), loss.settings)
         total = dict(zip(FIELDS, map(float, sums), strict=True))
         labelled = max(total["labelled"], 1e-300)

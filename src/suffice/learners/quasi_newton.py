@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..losses import Loss
+from .driver import SelfDriven
 from .expectation import Rows
 from .problem import Measure
 from .state import State, Stop
@@ -71,7 +72,7 @@ class Evaluations:
 
 
 @dataclass(frozen=True)
-class QuasiNewton:
+class QuasiNewton(SelfDriven):
     tol: float = 1e-6  # relative decrease of F that ends it
 
     def init(self, problem: GroupProblem, start, generator, warm=None) -> State:

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-import numpy as np
-
 from .problem import Measure
 
 
@@ -61,29 +59,14 @@ class Fit:
     history: dict[str, list] = field(default_factory=dict)
     n_iter: int = 0
     stop: str = Stop.CLOSED_FORM.name
-    details: dict[str, Any] = field(default_factory=dict)  # what the sentence of `stop` names
+    converged: bool = True
+    stopped: str = Stop.CLOSED_FORM.sentence
     first: Measure | None = None  # of the start
     memory: Any = None  # of the last state
+    multipliers: Any = None  # of the rows, where the learner is a dual one
+    arrays: Any = None  # the moments as compiled loops take them, where the learner has them at hand
 
     def ended(self, stop: Stop, **details: Any) -> Fit:
-        """The same fit, with the reason why it ended."""
-        self.stop, self.details = stop.name, details
+        """The same fit, with the reason why it ended; `details` are what its sentence names."""
+        self.stop, self.converged, self.stopped = stop.name, stop.is_convergence, stop.sentence.format(**details)
         return self
-
-    @property
-    def converged(self) -> bool:
-        return Stop[self.stop].is_convergence
-
-    @property
-    def stopped(self) -> str:
-        return Stop[self.stop].sentence.format(**self.details)
-
-    @property
-    def multipliers(self) -> np.ndarray | None:
-        """Of the rows, where the learner is a dual one."""
-        return getattr(self.memory, "multipliers", None)
-
-    @property
-    def arrays(self) -> tuple | None:
-        """The moments as compiled loops take them, where the learner has them at hand."""
-        return getattr(self.memory, "arrays", None)

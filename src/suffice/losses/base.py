@@ -18,7 +18,7 @@ compiled kernels (`suffice.kernels.losses` says which functions that has; `weigh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -35,10 +35,17 @@ class Loss(ABC):
     softness: float = 0.0  # how much learners that keep multipliers round a corner (see `suffice.losses.hinge`)
     width: int = 1  # outcomes come in groups of so many neighbours (the components of a class), and labels name groups
 
+    settings: tuple[float, ...] = field(
+        init=False, repr=False, compare=False, default=()
+    )  # the numbers that its kernels take
+
     name: ClassVar[str]
     terms: ClassVar[tuple[tuple[str, int], ...]]
     kernels: ClassVar[str]  # the dotted path of the module of its compiled kernels
 
+    is_discriminative: ClassVar[
+        bool
+    ]  # it tells outcomes apart: its signs add up to zero, so nothing pulls towards the model's own expectation
     has_dual: ClassVar[bool] = False  # its kernels include the dual's, which incremental learners need
     has_corner: ClassVar[bool] = (
         False  # piecewise linear: a row counts or not, multipliers are as large as the prior lets them
@@ -61,15 +68,11 @@ class Loss(ABC):
 
     # -- what follows --------------------------------------------------------------------------------------------------
 
-    @property
-    def settings(self) -> tuple[float, ...]:
-        """The numbers that its kernels take."""
-        return float(self.margin), float(self.softness)
+    def __init_subclass__(cls) -> None:
+        cls.is_discriminative = sum(sign for _, sign in cls.terms) == 0
 
-    @property
-    def is_discriminative(self) -> bool:
-        """Whether it tells outcomes apart: its signs add up to zero, so nothing pulls towards the model's own expectation."""
-        return sum(sign for _, sign in self.terms) == 0
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", (float(self.margin), float(self.softness)))
 
     def pull(self, y: np.ndarray, weights: np.ndarray) -> float:
         """Total weight of the rows whose likelihood (joint or marginal) is fitted."""

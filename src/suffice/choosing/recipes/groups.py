@@ -220,7 +220,7 @@ class Groups(Recipe):
     def stream_after(self, trained: Trained) -> Any:
         moments, problem = trained.fit.moments, trained.problem
         statistics = (float(problem.weights.sum()) / float(moments.mass.sum())) * moments
-        return GroupStream.after_fit(problem.model, self, statistics)
+        return GroupStream.after_fit(problem.model, self.component_prior(problem.model, statistics), statistics)
 
 
 def between(model: Joint, em, prior):

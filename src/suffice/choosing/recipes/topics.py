@@ -154,4 +154,4 @@ class Topics(Recipe):
     def _unused(self, *arguments):
         raise NotImplementedError("the strength of topics is fixed: nothing is searched")
 
-    deal = plan = fold_scores = verdict = _unused  # type: ignore[assignment]
+    deal = plan = fold_scores = verdict = _unused

@@ -238,4 +238,5 @@ def mean_multipliers(held_out: HeldOut) -> np.ndarray | None:
     if not found or any(multipliers is None for multipliers in found):
         return None
     times = sum((fold.problem.weights > 0).astype(float) for fold in held_out.folds[: len(found)])
-    return sum(found) / np.maximum(times, 1.0)[:, None]
+    total: Any = sum(found)
+    return total / np.maximum(times, 1.0)[:, None]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...structures.network import Network
-from ..driver import Fit, run
+from ..driver import Fit, SelfDriven, run
 from ..problem import Measure
 from ..state import State, Stop
 from ..watch import SILENT, Watch
@@ -64,7 +64,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Staged:
+class Staged(SelfDriven):
     settings: Settings
     ends = Stop.SCHEDULE
 

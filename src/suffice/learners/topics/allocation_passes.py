@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..driver import SelfDriven
 from ..problem import Measure
 from ..state import State, Stop
 from .allocation import Allocation, Tokens, online_step
@@ -77,7 +78,7 @@ class Position:
 
 
 @dataclass(frozen=True)
-class OnlineAllocation:
+class OnlineAllocation(SelfDriven):
     """Passes of mini-batches in random order, with rates (offset + t)^-decay (Hoffman et al. 2010)."""
 
     n_passes: int

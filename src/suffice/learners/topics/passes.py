@@ -62,22 +62,7 @@ def parts_of(X, n_parts: int) -> np.ndarray:
 def measured(problem: Problem, moments, shapes: np.ndarray | None) -> Measure:
     """`Problem.measure` with inference that starts where it stopped."""
     model: Any = problem.model
-    scored: Any = _Scored(model, model.scores(moments, problem.X, shapes=shapes))
-    return replace(problem, model=scored).measure(moments)
-
-
-@dataclass(frozen=True)
-class _Scored:
-    """A model whose scores are known."""
-
-    model: Any
-    known: np.ndarray
-
-    def scores(self, moments, X, state=None):
-        return self.known
-
-    def __getattr__(self, name: str):
-        return getattr(self.model, name)
+    return problem.measure(moments, scores=model.scores(moments, problem.X, shapes=shapes))
 
 
 @dataclass(frozen=True)
