@@ -12,6 +12,7 @@ _HOMES = {
     "BernoulliNB": "naive_bayes",
     "CategoricalNB": "naive_bayes",
     "ComplementNB": "naive_bayes",
+    "FamilyNB": "naive_bayes",
     "GaussianNB": "naive_bayes",
     "MixedNB": "naive_bayes",
     "MultinomialNB": "naive_bayes",
@@ -22,11 +23,14 @@ _HOMES = {
     "SigmoidBeliefNetwork": "sbn",
     "BernoulliMixture": "mixture",
     "CategoricalMixture": "mixture",
+    "FamilyMixture": "mixture",
     "GaussianMixture": "mixture",
     "MixedMixture": "mixture",
     "MixtureClassifier": "mixture",
     "MultinomialMixture": "mixture",
     "PoissonMixture": "mixture",
+    "register_family": "estimators.families",
+    "register_loss": "losses",
     "save": "saving",
     "load": "saving",
     "TextClassifier": "text",
@@ -37,7 +41,7 @@ __all__ = ["__version__", *_HOMES]
 
 def __getattr__(name: str):
     if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name.removesuffix("_loss"))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -3,6 +3,7 @@
 from .estimators.mixture import (
     BernoulliMixture,
     CategoricalMixture,
+    FamilyMixture,
     GaussianMixture,
     MixedMixture,
     MixtureClassifier,
@@ -13,6 +14,7 @@ from .estimators.mixture import (
 __all__ = [
     "BernoulliMixture",
     "CategoricalMixture",
+    "FamilyMixture",
     "GaussianMixture",
     "MixedMixture",
     "MixtureClassifier",

@@ -8,10 +8,20 @@ from .estimators.naive_bayes import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    FamilyNB,
     GaussianNB,
     MixedNB,
     MultinomialNB,
     PoissonNB,
 )
 
-__all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MixedNB", "MultinomialNB", "PoissonNB"]
+__all__ = [
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "FamilyNB",
+    "GaussianNB",
+    "MixedNB",
+    "MultinomialNB",
+    "PoissonNB",
+]

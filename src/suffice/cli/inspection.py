@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..files.trained import Trained
-from ..saving.tree import name_of
+from ..saving.names import name_of
 from .tables import aligned
 
 MEANS = ("theta_", "means_", "rates_", "rate_")  # scikit-learn's names and ours for class means
@@ -18,7 +18,7 @@ def summary(trained: Trained, head: dict[str, Any]) -> dict[str, Any]:
     """The header, parameters, classes and their probabilities."""
     model = trained.model
     return {
-        "class": name_of(type(model)).replace(":", "."),
+        "class": (name_of(type(model)) or "").replace(":", "."),
         "format_version": head["version"],
         "written_by": head["written_by"],
         "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},

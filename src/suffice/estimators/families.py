@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..families.base import Family
 from ..families.bernoulli import Bernoulli
 from ..families.categorical import Categorical
 from ..families.gaussian_diagonal import GaussianDiagonal
@@ -19,10 +20,10 @@ from ..reading.base import Reader
 from ..reading.mixed import Mixed
 from ..reading.tables import Codes, Counts, Flags, Numbers
 from ..reading.words import Words
+from ..saving import names
 from ..structures.joint import Joint
 from ..structures.words import BernoulliWords
 from ..structures.words import Words as WordStructure
-from .naive_bayes.mixed import mixed_structure
 
 COVARIANCES: dict[str, Any] = {
     "full": GaussianFull,
@@ -50,6 +51,30 @@ def _multinomial(estimator, reader, rows, n_outcomes, weights):
     return WordStructure.of(family if reader.norm is None else replace(family, unit=1.0))
 
 
+def mixed_structure(reader, rows, n_outcomes: int) -> Any:
+    """The structure of a table with columns of several kinds."""
+    numbers, categories, counts = map(len, reader.named)
+    return Joint.of(
+        GaussianDiagonal.for_data(rows[:, :numbers], n_outcomes),
+        Categorical(n_outcomes, categories, reader.n_categories),
+        Poisson(n_outcomes, counts),
+    )
+
+
+def shown_columns(reader, model, moments) -> tuple[dict, dict, dict, dict]:
+    """By column: means, variances, probabilities of categories and rates, each an array with a row an outcome."""
+    numbers, named, counts = reader.named
+    gaussian, categorical, poisson = model.families
+    mean, variance = gaussian.cell_moments(moments.columns[0])
+    blocks = categorical.columns_of(categorical.probabilities(moments.columns[1]))
+    return (
+        dict(zip(numbers, mean.T, strict=True)),
+        dict(zip(numbers, variance.T, strict=True)),
+        {name: block.T for name, block in zip(named, blocks, strict=True)},
+        dict(zip(counts, poisson.rates(moments.columns[2]).T, strict=True)),
+    )
+
+
 FAMILIES: dict[str, Kind] = {
     "gaussian": Kind(
         lambda estimator: Numbers(),
@@ -72,3 +97,25 @@ FAMILIES: dict[str, Kind] = {
         lambda estimator: Mixed(estimator.kinds), lambda e, reader, rows, n, weights: mixed_structure(reader, rows, n)
     ),
 }
+
+
+def register_family(
+    name: str, family: type[Family], *, reader: Callable[[Any], Reader] = lambda estimator: Numbers()
+) -> None:
+    """Make a family of your own known by a name: to `FamilyNB`, `FamilyMixture`, `MixtureClassifier` and to model files.
+
+    `family(n_outcomes, n_features)` makes one, or `family.for_data(rows, n_outcomes)` where it has that; `reader(estimator)` says how
+    its rows are read (by default as numbers). docs/architecture.md has an example.
+    """
+    if name in FAMILIES and not getattr(FAMILIES[name].structure, "is_registered", False):
+        raise ValueError(f"the name {name!r} is taken by a family of the library")
+    for_data = getattr(family, "for_data", None)
+
+    def structure(estimator, reader, rows, n_outcomes, weights):
+        return Joint.of(for_data(rows, n_outcomes) if for_data else family(n_outcomes, rows.shape[1]))
+
+    structure.is_registered = True  # type: ignore[attr-defined]
+    FAMILIES[name] = Kind(reader, structure)
+    for cls in (family, getattr(family, "record", None), getattr(family, "natural", None)):
+        if isinstance(cls, type) and names.name_of(cls) is None:
+            names.register(cls)

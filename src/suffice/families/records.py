@@ -24,7 +24,7 @@ def mapped(function: Callable, *values: Any) -> Any:
     first = values[0]
     if isinstance(first, Record):
         kind = type(first)
-        return kind(*[mapped(function, *[getattr(value, name) for value in values]) for name in names_of(kind)])
+        return kind(*[mapped(function, *[getattr(value, name) for value in values]) for name in names_of(kind)])  # type: ignore[arg-type]
     if isinstance(first, tuple):
         return tuple([mapped(function, *parts) for parts in zip(*values, strict=True)])
     return function(*values)
@@ -33,7 +33,7 @@ def mapped(function: Callable, *values: Any) -> Any:
 def leaves(value: Any) -> Iterator[np.ndarray]:
     """The arrays of a value, from the first field to the last."""
     if isinstance(value, Record):
-        value = tuple(getattr(value, name) for name in names_of(type(value)))
+        value = tuple(getattr(value, name) for name in names_of(type(value)))  # type: ignore[arg-type]
     if isinstance(value, tuple):
         for part in value:
             yield from leaves(part)

@@ -22,7 +22,8 @@ import sklearn
 
 from .. import __version__
 from .atomic import PathOrFile, replacing
-from .tree import ArchiveError, Decoder, Encoder, is_plain_objects, name_of
+from .names import name_of
+from .tree import ArchiveError, Decoder, Encoder, is_plain_objects
 
 FORMAT = "suffice-model"
 VERSION = 1

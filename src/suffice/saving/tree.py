@@ -1,17 +1,15 @@
 """Objects as trees of JSON values, with arrays set apart in members.
 
 None, booleans, integers, finite floats, strings and lists stand for themselves; all else is `{"$": kind, ...}`. Classes
-are written as "module:qualname" and found again only inside this package (`class_named`): a file cannot name code.
+are written by their names in a table (`suffice.saving.names`): a file cannot name code.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-import sys
 from collections.abc import Callable, Hashable
 from dataclasses import MISSING, fields, is_dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from ..losses import Loss, loss_class
+from . import names
 
-PACKAGE = "suffice"  # the only package whose classes are read
 MAX_DEPTH = 60
 PLAIN = (bool, int, float, str)
 BIT_GENERATORS = {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
@@ -37,37 +35,14 @@ class ArchiveError(ValueError):
 
 
 def class_named(name: str) -> Any:
-    """The class "module:qualname", if it is a dataclass, named tuple or estimator of this package."""
-    module_name, _, qualname = name.partition(":")
-    parts = module_name.split(".")
-    if parts[0] != PACKAGE or not all(part.isidentifier() and not part.startswith("__") for part in parts):
-        raise ArchiveError(f"the file names the class {name!r}, which is not of {PACKAGE}: it is refused")
-    try:
-        found: Any = import_module(module_name)
-        for part in qualname.split("."):
-            found = vars(found)[part]
-    except (ImportError, KeyError, TypeError) as error:
+    """The class of that name in files (`suffice.saving.names`), or an error that says why there is none."""
+    found = names.class_named(name) if isinstance(name, str) else None
+    if found is None:
         raise ArchiveError(
-            f"the class {name!r} is unknown here; was the file written by a newer suffice? try `pip install -U suffice`"
-        ) from error
-    if not (isinstance(found, type) and _is_storable(found) and name in (name_of(found), _place_of(found))):
-        raise ArchiveError(f"{name!r} is not a class that a model file may hold")
+            f"the class {name!r:.80} is unknown here: was the file written by a newer suffice? try `pip install -U suffice`; a class "
+            "of another package must be registered first (`suffice.saving.names.register`)"
+        )
     return found
-
-
-def _is_storable(cls: type) -> bool:
-    return is_dataclass(cls) or issubclass(cls, BaseEstimator) or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
-
-
-def name_of(cls: type) -> str:
-    """By its room (`suffice.mixture`) where that shows the class, so that files do not depend on how a room is divided."""
-    room = ".".join(cls.__module__.split(".")[:2])
-    shown = getattr(sys.modules.get(room), cls.__qualname__, None)
-    return f"{room}:{cls.__qualname__}" if shown is cls else _place_of(cls)
-
-
-def _place_of(cls: type) -> str:
-    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def _is_code(cls: type, name: str) -> bool:
@@ -129,13 +104,13 @@ class Encoder:
                 raise ArchiveError(f"{where} is a loss of a class that is not registered (`suffice.losses.register`)")
             settings = {field.name: getattr(value, field.name) for field in fields(value)}
             return {"$": "loss", "name": value.name, "fields": inner_dict(settings)}
-        if _is_storable(kind) and kind.__module__.split(".")[0] == PACKAGE:
-            name = name_of(kind)
+        name = names.name_of(kind)
+        if name is not None:
             if isinstance(value, BaseEstimator):
                 params, attributes = map(inner_dict, state_of(value))
                 return {"$": "estimator", "class": name, "params": params, "attributes": attributes}
-            names = [field.name for field in fields(value)] if is_dataclass(value) else value._fields
-            return {"$": "record", "class": name, "fields": inner_dict({n: getattr(value, n) for n in names})}
+            own = [field.name for field in fields(value)] if is_dataclass(value) else value._fields
+            return {"$": "record", "class": name, "fields": inner_dict({n: getattr(value, n) for n in own})}
         raise ArchiveError(f"{where or 'the object'} is a {kind.__module__}.{kind.__qualname__}, which cannot be saved")
 
     def _member(self, array: np.ndarray) -> str:

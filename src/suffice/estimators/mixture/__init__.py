@@ -9,10 +9,12 @@ from .families import (
     MultinomialMixture,
     PoissonMixture,
 )
+from .family import FamilyMixture
 
 __all__ = [
     "BernoulliMixture",
     "CategoricalMixture",
+    "FamilyMixture",
     "GaussianMixture",
     "MixedMixture",
     "MixtureClassifier",

@@ -23,7 +23,7 @@ from ...structures.joint import Joint
 from ...structures.words import BernoulliWords
 from ...structures.words import Words as WordStructure
 from ..checks import check_one_of, is_number
-from ..naive_bayes.mixed import mixed_structure, shown_columns
+from ..families import mixed_structure, shown_columns
 from .base import Mixture, documented
 
 COVARIANCES: dict[str, Any] = {

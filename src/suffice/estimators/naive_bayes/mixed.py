@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ...families.categorical import Categorical
-from ...families.gaussian_diagonal import GaussianDiagonal
-from ...families.poisson import Poisson
 from ...reading.mixed import Mixed
-from ...structures.joint import Joint
 from ..classifier import GenerativeClassifier
+from ..families import mixed_structure, shown_columns
 from ..sections import documented
 
 __all__ = ["MixedNB"]
@@ -78,27 +73,3 @@ class MixedNB(GenerativeClassifier):
         self.theta_, self.var_, shares, self.rate_ = shown_columns(reader, model, moments)
         self.category_log_prob_ = {name: np.log(part) for name, part in shares.items()}
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
-
-
-def mixed_structure(reader, rows, n_outcomes: int) -> Any:
-    """The structure of a table with columns of several kinds."""
-    numbers, categories, counts = map(len, reader.named)
-    return Joint.of(
-        GaussianDiagonal.for_data(rows[:, :numbers], n_outcomes),
-        Categorical(n_outcomes, categories, reader.n_categories),
-        Poisson(n_outcomes, counts),
-    )
-
-
-def shown_columns(reader, model, moments) -> tuple[dict, dict, dict, dict]:
-    """By column: means, variances, probabilities of categories and rates, each an array with a row an outcome."""
-    numbers, named, counts = reader.named
-    gaussian, categorical, poisson = model.families
-    mean, variance = gaussian.cell_moments(moments.columns[0])
-    blocks = categorical.columns_of(categorical.probabilities(moments.columns[1]))
-    return (
-        dict(zip(numbers, mean.T, strict=True)),
-        dict(zip(numbers, variance.T, strict=True)),
-        {name: block.T for name, block in zip(named, blocks, strict=True)},
-        dict(zip(counts, poisson.rates(moments.columns[2]).T, strict=True)),
-    )

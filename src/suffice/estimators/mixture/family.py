@@ -1,0 +1,58 @@
+"""A mixture of any family."""
+
+from __future__ import annotations
+
+from ..checks import check_one_of
+from ..families import FAMILIES
+from .base import Mixture, documented
+
+
+@documented
+class FamilyMixture(Mixture):
+    """A mixture of a family by its name: one of the library, or one of your own (`suffice.register_family`).
+
+    PARAMETERS
+    family : str, default="gaussian"
+        A name of `suffice.estimators.families.FAMILIES`.
+
+    ATTRIBUTES
+
+    Examples
+    --------
+    >>> from suffice import FamilyMixture
+    >>> labels = FamilyMixture(2, family="poisson", random_state=0).fit_predict([[9, 1], [8, 0], [0, 2], [1, 1]])
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    # what families of the library ask for
+    covariance_type, binarize, min_categories, kinds, loss = "full", None, None, "auto", "nll"
+
+    def __init__(
+        self, n_components=1, *, family="gaussian", tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
+        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
+        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+    ):  # fmt: skip
+        super().__init__(
+            n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
+            batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
+            random_state=random_state, warm_start=warm_start, verbose=verbose,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+        )  # fmt: skip
+        self.family = family
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_one_of("family", self.family, FAMILIES)
+
+    def _reader(self):
+        return FAMILIES.get(self.family, FAMILIES["gaussian"]).reader(self)  # an unknown one is refused by `fit`
+
+    def _structure(self, reader, rows, n_outcomes, weights):
+        return FAMILIES[self.family].structure(self, reader, rows, n_outcomes, weights)
+
+    def _expose(self, model, moments):
+        """Nothing beside `weights_` and `moments_`."""
+
+    def _n_parameters(self):
+        return len(self._stored_model.chart(self.moments_).vector(self.moments_)) - 1

@@ -1,0 +1,60 @@
+"""Columns of any family."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..checks import check_one_of
+from ..classifier import GenerativeClassifier
+from ..families import FAMILIES
+from ..sections import documented
+
+
+@documented
+class FamilyNB(GenerativeClassifier):
+    """Naive Bayes of a family by its name: one of the library, or one of your own (`suffice.register_family`).
+
+    Use it for columns that none of the other classifiers has: waiting times, directions, proportions.
+
+    PARAMETERS
+    family : str, default="gaussian"
+        A name of `suffice.estimators.families.FAMILIES`.
+
+    ATTRIBUTES
+    class_log_prior_ : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> from suffice import FamilyNB
+    >>> FamilyNB(family="poisson", loss="nll").fit([[2, 1], [3, 0], [0, 4], [1, 3]], ["a", "a", "b", "b"]).predict([[5, 0]])
+    array(['a'], dtype='<U1')
+    """
+
+    # what families of the library ask for
+    covariance_type, binarize, min_categories, kinds = "diag", 0.0, None, "auto"
+
+    def __init__(
+        self, family="gaussian", *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3,
+        average=True, class_prior=None, class_weight=None, unlabelled_weight="auto", random_state=None, verbose=0,
+        warm_start=False, n_jobs=None, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+    ):  # fmt: skip
+        super().__init__(
+            loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+        )  # fmt: skip
+        self.family = family
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_one_of("family", self.family, [name for name in FAMILIES if name != "multinomial"])
+
+    def _reader(self):
+        return FAMILIES.get(self.family, FAMILIES["gaussian"]).reader(self)  # an unknown one is refused by `fit`
+
+    def _structure(self, reader, rows, n_outcomes, weights):
+        return FAMILIES[self.family].structure(self, reader, rows, n_outcomes, weights)
+
+    def _expose(self, model, moments):
+        self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
