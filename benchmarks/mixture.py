@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 from sklearn import mixture as theirs
 from sklearn.datasets import load_digits
+from suffice.families.coordinates import coordinates_of
 from threadpoolctl import threadpool_limits
 
 from suffice.datasets.images import load_binarized_mnist
 from suffice.engines.threads import Engine
-from suffice.families.coordinates import coordinates_of
 from suffice.families.forms import form_of
 from suffice.kernels.machine.fast_exp import exponentials
 from suffice.learners.accelerated import AcceleratedEM

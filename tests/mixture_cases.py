@@ -10,10 +10,8 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 from sklearn.base import clone
-from suffice.families.component_priors import component_prior, default_amount
 
 from suffice.engines.threads import Engine
-from suffice.families.forms import form_of
 from suffice.learners.em import MixtureProblem
 from suffice.learners.expectation import Rows
 from suffice.mixture import (
@@ -24,6 +22,7 @@ from suffice.mixture import (
     MultinomialMixture,
     PoissonMixture,
 )
+from suffice.structures.component_prior import ComponentPrior, default_amount
 
 COVARIANCES = ("full", "tied", "diag", "spherical")
 MIXED_KINDS = ["gaussian", "categorical", "count", "gaussian"]
@@ -82,9 +81,9 @@ def problem_for(name: str, missing: bool, labels=None, n_jobs: int = 1):
     rows, weights, labels = model._training_rows(reader, given, weights, labels, reset=True)
     model._reader_ = reader
     family = model._structure(reader, rows, 3, weights)
-    problem = MixtureProblem(Rows(form_of(family, rows), weights, labels, engine=Engine(n_jobs)), None)
+    problem = MixtureProblem(Rows(family.form(rows), weights, labels, engine=Engine(n_jobs)), None)
     statistics = model._start_statistics(problem, np.random.default_rng(0))
-    prior = component_prior(family, statistics, default_amount(family), 1 / 3)
+    prior = ComponentPrior.of(family, statistics, default_amount(family), 1 / 3)
     problem.prior = prior
     return model, problem, prior.posterior(statistics)
 

@@ -1,8 +1,9 @@
-"""One small case for every model: the properties of the other files run over all of them."""
+"""One small case for every family, and a joint of several: the properties of the other files run over all of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -10,19 +11,22 @@ import numpy as np
 from scipy import sparse
 
 from suffice.choosing import priors
-from suffice.families.base import Model
-from suffice.families.categorical import Bernoulli, Categorical
+from suffice.families.bernoulli import Bernoulli
+from suffice.families.categorical import Categorical
+from suffice.families.complement import Complement
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.families.gaussian_full import GaussianFull
+from suffice.families.gaussian_spherical import GaussianSpherical
 from suffice.families.gaussian_tied import GaussianTied
 from suffice.families.multinomial import Multinomial
 from suffice.families.poisson import Poisson
 from suffice.learners.driver import Problem
 from suffice.losses import Loss, loss_named
+from suffice.structures.joint import Joint
+from suffice.structures.words import BernoulliWords, ComplementWords, Words
 
 N_OUTCOMES, N_ROWS, LENGTH = 3, 60, 8
 NATURAL_TO_MOMENT = {
-    "constant": "mass",
     "linear": "first",
     "quadratic": "second",
     "logit": "count",
@@ -33,7 +37,7 @@ NATURAL_TO_MOMENT = {
 @dataclass(frozen=True, eq=False)
 class Case:
     name: str
-    model: Model
+    model: Any
     X: Any
     y: np.ndarray
     weights: np.ndarray
@@ -86,44 +90,81 @@ def _make(name, for_data, rows, seed) -> Case:
     weights = generator.uniform(0.5, 2.0, len(y))
     model = for_data(X)
     own = priors.interior(model, model.statistics(X, y, weights))
-    if isinstance(
-        model, Multinomial
-    ):  # rows of one length: a block's weight is the length times the mass of its outcome
-        own = replace(own, count=own.count * (own.mass * model.length / own.weight))
+    if name in WORDS:  # rows of one length: a block's weight is the length times the mass of its outcome
+        own = model.at_masses(own, own.mass)
     return Case(name, model, X, y, weights, own, 2.0 * own + 4.0 * model.pooled(own))
 
 
+def _of(family, structure=Joint):
+    return lambda X: structure.of(family.for_data(X, N_OUTCOMES))
+
+
 def _categorical(X):
-    return Categorical(N_OUTCOMES, 3, np.array([2, 3, 4]))
+    return Joint.of(Categorical(N_OUTCOMES, 3, np.array([2, 3, 4])))
+
+
+def _several(X):
+    """Columns of three kinds side by side, the first of them correlated."""
+    categories = Categorical(N_OUTCOMES, 2, np.array([3, 2]))
+    return Joint.of(GaussianFull.for_data(X[:, :3], N_OUTCOMES), categories, Poisson(N_OUTCOMES, 3))
+
+
+def _several_rows(generator, y):
+    return np.hstack([_gaussian_rows(generator, y), _categorical_rows(generator, y, [3, 2]), _count_rows(generator, y)])
+
+
+def _sparse_words(generator, y):
+    return sparse.csr_matrix(_word_rows(generator, y))
 
 
 @cache
 def cases() -> dict[str, Case]:
     made = [
-        _make("gaussian_diagonal", lambda X: GaussianDiagonal.for_data(X, N_OUTCOMES), _gaussian_rows, 1),
-        _make("gaussian_full", lambda X: GaussianFull.for_data(X, N_OUTCOMES), _gaussian_rows, 2),
-        _make("gaussian_tied", lambda X: GaussianTied.for_data(X, N_OUTCOMES), _gaussian_rows, 3),
+        _make("gaussian_diagonal", _of(GaussianDiagonal), _gaussian_rows, 1),
+        _make("gaussian_full", _of(GaussianFull), _gaussian_rows, 2),
+        _make("gaussian_tied", _of(GaussianTied), _gaussian_rows, 3),
         _make("categorical", _categorical, lambda g, y: _categorical_rows(g, y, [2, 3, 4]), 4),
-        _make(
-            "bernoulli", lambda X: Bernoulli.for_data(X, N_OUTCOMES), lambda g, y: _categorical_rows(g, y, [2] * 4), 5
-        ),
-        _make(
-            "multinomial",
-            lambda X: Multinomial.for_data(X, N_OUTCOMES),
-            lambda g, y: sparse.csr_matrix(_word_rows(g, y)),
-            6,
-        ),
-        _make("poisson", lambda X: Poisson.for_data(X, N_OUTCOMES), _count_rows, 7),
+        _make("bernoulli", _of(Bernoulli, BernoulliWords), lambda g, y: _categorical_rows(g, y, [2] * 4), 5),
+        _make("multinomial", _of(Multinomial, Words), _sparse_words, 6),
+        _make("poisson", _of(Poisson), _count_rows, 7),
+        _make("gaussian_spherical", _of(GaussianSpherical), _gaussian_rows, 8),
+        _make("several", _several, _several_rows, 9),
     ]
     return {case.name: case for case in made}
 
 
-NAMES = ("gaussian_diagonal", "gaussian_full", "gaussian_tied", "categorical", "bernoulli", "multinomial", "poisson")
-WITH_MISSING = ("gaussian_diagonal", "categorical", "bernoulli", "poisson")
+@cache
+def complement() -> Case:
+    """No density, so not among the others: for what kernels and steps must do all the same."""
+    return _make("complement", _of(Complement, ComplementWords), _sparse_words, 10)
+
+
+FAMILIES = (
+    "gaussian_diagonal", "gaussian_full", "gaussian_tied", "categorical", "bernoulli", "multinomial", "poisson", "gaussian_spherical",
+)  # fmt: skip
+NAMES = (*FAMILIES, "several")
+WORDS = ("multinomial", "complement")
+WITH_MISSING = ("gaussian_diagonal", "gaussian_spherical", "categorical", "bernoulli", "poisson")
 
 
 def dense(X) -> np.ndarray:
     return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+def natural_pairs(natural, moments) -> list[tuple[str, np.ndarray, np.ndarray, Callable]]:
+    """(name, natural parameters, the moments they go with, natural with other values in their place) for every array of a natural."""
+    found = [("constant", natural.constant, moments.mass, lambda values: replace(natural, constant=values))]
+    for place, (own, own_moments) in enumerate(zip(natural.columns, moments.columns, strict=True)):
+        for field in fields(own):
+
+            def changed(values, place=place, own=own, name=field.name):
+                columns = list(natural.columns)
+                columns[place] = replace(own, **{name: values})
+                return replace(natural, columns=tuple(columns))
+
+            values = getattr(own, field.name), getattr(own_moments, NATURAL_TO_MOMENT[field.name])
+            found.append((field.name, *values, changed))
+    return found
 
 
 def assert_records_close(one, other, rtol=1e-9, atol=1e-12) -> None:

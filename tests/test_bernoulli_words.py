@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import oracles
@@ -12,9 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from suffice import BernoulliNB
 from suffice.choosing import priors
-from suffice.families import categorical
-from suffice.families.base import Model
-from suffice.families.categorical import Bernoulli
+from suffice.families.bernoulli import Bernoulli
 from suffice.families.words import word_rows
 from suffice.kernels.words import bernoulli as kernels
 from suffice.kernels.words import bernoulli_work as work_kernels
@@ -22,13 +21,16 @@ from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.stochastic import Stochastic
 from suffice.losses import loss_named
+from suffice.structures import words as structure
+from suffice.structures.joint import Joint
+from suffice.structures.words import BernoulliWords
 
 PRIORS = ("weak", "own", "flat")
 
 
 @pytest.fixture(autouse=True)
 def _words_whatever_the_number_of_rows(monkeypatch):
-    monkeypatch.setattr(categorical, "FEW_ROWS", 1)
+    monkeypatch.setattr(structure, "FEW_ROWS", 1)
 
 
 def rows(n_classes: int, n: int = 200, n_words: int = 60, seed: int = 0):
@@ -47,11 +49,10 @@ def rows(n_classes: int, n: int = 200, n_words: int = 60, seed: int = 0):
 def problem(loss: str, n_classes: int, prior: str, weighted: bool = False, **options) -> Problem:
     X, y = rows(n_classes, **options)
     weights = np.random.default_rng(1).integers(0, 3, size=len(y)).astype(float) if weighted else np.ones(len(y))
-    model = Bernoulli.for_data(X, n_classes)
+    model = BernoulliWords.of(Bernoulli.for_data(X, n_classes))
     statistics = model.statistics(X, y, weights)
     if prior == "flat":
-        pseudo = model.pseudo_counts(statistics, 1.0)
-        pseudo = type(pseudo)(np.full(n_classes, 2.0), pseudo.count, pseudo.weight)
+        pseudo = replace(model.pseudo_counts(statistics, 1.0), mass=np.full(n_classes, 2.0))
     else:
         setting = priors.Setting(2.0 * n_classes, 0.0) if prior == "weak" else priors.Setting(20.0, 0.1)
         pseudo = priors.blended(model, statistics, setting)
@@ -69,11 +70,11 @@ def passes(task: Problem, n: int, order_seed: int = 0, tolerance: float = 1e-4):
     places = word_rows(task.X)
     loop = kernels.dual_pass.of(task.loss.kernels)
     for turn in range(n):
-        work = work_kernels.work_of(state)
+        work = work_kernels.work_of(task.model.flat(state))
         order = generator.permutation(len(task.y))
         loop(places, task.y, task.weights, order, multipliers, work, task.loss.settings, tolerance, slack)
         if turn < n - 1:
-            work_kernels.finish(work, state[3], state[5])
+            work_kernels.finish(work, state[1][1], state[1][3])
     return work, state, multipliers
 
 
@@ -82,7 +83,7 @@ def scores_of(task: Problem, work) -> np.ndarray:
     scores = np.empty((task.X.shape[0], task.model.n_outcomes))
     for i in range(len(scores)):
         kernels.score_one(places, i, places[4], i, work, scores[i])
-    return scores - np.log(work.total)
+    return scores - np.log(work.total[0])
 
 
 # -- the kernel against the formulas -------------------------------------------------------------------------------------
@@ -95,10 +96,10 @@ def test_scores_within_a_pass_are_exact_to_a_ten_thousandth(loss, n_classes, pri
     task = problem(loss, n_classes, prior)
     work, state, _ = passes(task, 2)
     scores = scores_of(task, work)
-    work_kernels.finish(work, state[3], state[5])
+    work_kernels.finish(work, state[1][1], state[1][3])
     moments = task.model.moments_of_state(state)
     np.testing.assert_allclose(scores, task.model.log_joint(moments, task.X), atol=1e-4)
-    np.testing.assert_allclose(scores, super(Bernoulli, task.model).log_joint(moments, task.X.toarray()), atol=1e-4)
+    np.testing.assert_allclose(scores, task.model.log_joint(moments, task.X.toarray()), atol=1e-4)
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -124,9 +125,10 @@ def test_the_share_is_of_the_smallest_cell_that_a_step_down_takes_from(prior):
         words = task.X[i].indices
         for k in range(4):
             shares[i, k] = kernels.slope_and_shares(words, np.ones(len(words)), work, k)[1]
-    work_kernels.finish(work, state[3], state[5])
+    work_kernels.finish(work, state[1][1], state[1][3])
     moments = task.model.moments_of_state(state)
-    on, off, X = moments.count[1::2], moments.count[0::2], task.X.toarray()
+    count, X = moments.columns[0].count, task.X.toarray()
+    on, off = count[1::2], count[0::2]
     least = np.where(X[:, :, None] > 0, on, off).min(axis=1)
     least = np.minimum(least, moments.mass)
     assert (shares * least >= 1 - 1e-9).all()  # never more than asked for
@@ -137,7 +139,7 @@ def test_the_share_is_of_the_smallest_cell_that_a_step_down_takes_from(prior):
 def test_moments_stay_prior_plus_weighted_statistics(loss):
     task = problem(loss, 4, "weak", weighted=True)
     work, state, multipliers = passes(task, 3)
-    work_kernels.finish(work, state[3], state[5])
+    work_kernels.finish(work, state[1][1], state[1][3])
     expected = task.prior + task.model.expected_statistics(task.X, task.weights[:, None] * multipliers)
     for found, wanted in zip(task.model.moments_of_state(state).arrays(), expected.arrays(), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9)
@@ -148,20 +150,21 @@ def test_steps_far_down_keep_scores_exact_and_cells_positive():
     """Empty rows that take from the off-counts of an outcome until most of its words are common; then one that gives."""
     task = problem("ncll", 2, "own")
     state = task.model.state_of(task.prior)
-    work, buffer, nothing = work_kernels.work_of(state), np.empty(60), np.empty(0, np.int32)
+    work, buffer, nothing = work_kernels.work_of(task.model.flat(state)), np.empty(60), np.empty(0, np.int32)
     start, n_members, n_kept = float(work.room[0]), work.n_members[0].copy(), 0
     for _ in range(30):
         n_kept += kernels.move_outcome(nothing, np.empty(0), work, 0, -0.1 * float(work.room[0]), 0.0, buffer)
     words = task.X[7].indices
     kernels.move_outcome(words, np.ones(len(words)), work, 0, 0.5, float(len(words)), buffer)
     scores = scores_of(task, work)
-    work_kernels.finish(work, state[3], state[5])
+    work_kernels.finish(work, state[1][1], state[1][3])
     moments = task.model.moments_of_state(state)
     assert work.room[0] < 0.1 * start  # lower than the range of the polynomial allows without looking members over
     assert work.n_members[0, 0] > n_members[0]
     assert n_kept > 0
     assert task.model.in_domain(moments)
-    np.testing.assert_allclose(task.model.block_sums(moments.count), moments.weight, rtol=1e-9)
+    own = moments.columns[0]
+    np.testing.assert_allclose(task.model.family.block_sums(own.count), own.weight, rtol=1e-9)
     exact = task.model.log_joint(moments, task.X) + np.log(moments.mass.sum() / work.total[0])
     np.testing.assert_allclose(scores, exact, atol=1e-4)
 
@@ -180,7 +183,7 @@ def test_the_fast_pass_reaches_the_objective_of_its_twin(loss, n_classes, prior,
         return run(Incremental(1e-6), task, task.prior, np.random.default_rng(0), max_epochs=500, tol=1e-6)
 
     fast = fitted()
-    monkeypatch.setattr(Bernoulli, "incremental_pass", Model.incremental_pass)
+    monkeypatch.setattr(BernoulliWords, "incremental_pass", Joint.incremental_pass)
     twin = fitted()
     room = 1e-4 * float(task.weights.sum())
     assert fast.measure.objective <= twin.measure.objective + room
@@ -211,7 +214,7 @@ def test_stochastic_steps_are_the_exact_ones(loss):
         weights = rates[0] * task.loss.weights(scores, task.y[[i]])
         moments = moments + task.model.expected_statistics(task.X[[i]], weights)
     found = task.model.moments_of_state(state)
-    np.testing.assert_allclose(found.count, moments.count, rtol=1e-4)
+    np.testing.assert_allclose(found.columns[0].count, moments.columns[0].count, rtol=1e-4)
     np.testing.assert_allclose(found.mass, moments.mass, rtol=1e-4)
 
 
@@ -234,7 +237,7 @@ def test_sparse_rows_score_as_dense_ones(zeros, missing):
     X = X.toarray()
     if missing:
         X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    model = Bernoulli.for_data(X, 3)
+    model = BernoulliWords.of(Bernoulli.for_data(X, 3))
     moments = model.statistics(X, y, np.ones(len(y)))
     found = model.statistics(sparse.csr_matrix(X), y, np.ones(len(y)))
     for a, b in zip(moments.arrays(), found.arrays(), strict=True):

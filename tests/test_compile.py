@@ -72,8 +72,8 @@ def gaussian_step(generator):
     shape = (K, 11)
     variance = generator.gamma(2.0, size=shape)
     state = {
-        "mass": generator.gamma(9.0, size=K), "total": np.ones(1), "weight": 9 + generator.random(shape),
-        "mean": generator.normal(size=shape), "variance": variance, "precision": 1 / variance, "constant": np.zeros(K),
+        "weight": 9 + generator.random(shape), "mean": generator.normal(size=shape), "variance": variance,
+        "precision": 1 / variance, "constant": np.zeros(K),
     }  # fmt: skip
     others = {"row": generator.normal(size=shape[1]), "delta": 0.1 * generator.random(K), "moved": np.zeros(K)}
     others |= {"scores": np.zeros(K), "scratch": np.zeros(shape)}
@@ -81,7 +81,7 @@ def gaussian_step(generator):
     def step(a):
         now = tuple(a[name] for name in state)
         gaussian_diagonal.score(now, a["row"], a["scores"], a["scratch"])
-        gaussian_diagonal.curve(now, a["row"], a["scores"], a["delta"], 0.3, a["moved"], a["scratch"])
+        gaussian_diagonal.curve(now, a["row"], a["delta"], 0.3, a["moved"], a["scratch"])
         slope = gaussian_diagonal.slope(now, a["row"], 1, a["scratch"])
         gaussian_diagonal.move(now, a["row"], a["delta"], a["scratch"])
         return slope

@@ -11,19 +11,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from suffice import ComplementNB, MultinomialNB
 from suffice.choosing import priors
-from suffice.families import complement
-from suffice.families.base import Model
 from suffice.families.complement import Complement
 from suffice.kernels.words import complement as kernels
 from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.stochastic import Stochastic
 from suffice.losses import loss_named
+from suffice.structures import words as structure
+from suffice.structures.joint import Joint
+from suffice.structures.words import ComplementWords
 
 
 @pytest.fixture(autouse=True)
 def _words_whatever_the_number_of_rows(monkeypatch):
-    monkeypatch.setattr(complement, "FEW_ROWS", 1)
+    monkeypatch.setattr(structure, "FEW_ROWS", 1)
 
 
 def rows(n_classes: int, n: int, n_words: int, seed: int = 0):
@@ -37,19 +38,19 @@ def rows(n_classes: int, n: int, n_words: int, seed: int = 0):
 def problem(loss, n_classes, strength, *, n=200, n_words=60, weighted=False, softness=0.0) -> Problem:
     X, y = rows(n_classes, n, n_words)
     weights = np.random.default_rng(1).integers(0, 3, size=n).astype(float) if weighted else np.ones(n)
-    model = Complement.for_data(X, n_classes)
+    model = ComplementWords.of(Complement.for_data(X, n_classes))
     prior = priors.uniform(model, model.statistics(X, y, weights), priors.Setting(strength, 0.1), model.squared_row)
     return Problem(model, X, y, weights, loss_named(loss, softness=softness), prior)
 
 
 def test_statistics_are_the_words_of_the_other_classes():
     X, y = rows(3, 30, 8)
-    model = Complement.for_data(X, 3)
-    found = model.statistics(X, y, np.ones(30))
+    model = ComplementWords.of(Complement.for_data(X, 3))
+    found = model.statistics(X, y, np.ones(30)).columns[0]
     for k in range(3):
         np.testing.assert_allclose(found.count[:, k], np.asarray(X[y != k].sum(axis=0)).ravel())
     one_hot = np.eye(3)[y]
-    np.testing.assert_allclose(model.expected_statistics(X, one_hot).count, found.count)
+    np.testing.assert_allclose(model.expected_statistics(X, one_hot).columns[0].count, found.count)
 
 
 def test_scores_agree_with_the_formula():
@@ -71,16 +72,17 @@ def test_slopes_and_shares_are_those_of_a_step():
     rows, buffer = task.model.rows_of(task.X)[0], np.empty(60)
     for k in range(3):
         state = task.model.state_of(moments)
-        slope, down, up = kernels.slope_and_shares(words, values, state, k)
+        flat = task.model.flat(state)
+        slope, down, up = kernels.slope_and_shares(words, values, flat, k)
         step = 1e-4 / max(up, down)
         before, after = np.empty(3), np.empty(3)
-        length = kernels.score_one(rows, 4, values, 4, state, before)
-        kernels.move_outcome(words, values, state, k, step, length, buffer)
-        kernels.score_one(rows, 4, values, 4, state, after)
-        normaliser = length**2 / moments.weight[k]  # what the slope leaves out
+        length = kernels.score_one(rows, 4, values, 4, flat, before)
+        kernels.move_outcome(words, values, flat, k, step, length, buffer)
+        kernels.score_one(rows, 4, values, 4, flat, after)
+        normaliser = length**2 / moments.columns[0].weight[k]  # what the slope leaves out
         assert (after[k] - before[k]) / step == pytest.approx(slope - normaliser, rel=1e-3)
-        moved = task.model.moments_of_state(state)
-        assert 1.0 - (moved.count[words, k] / moments.count[words, k]).min() == pytest.approx(up * step)
+        moved = task.model.counts_of(task.model.moments_of_state(state))
+        assert 1.0 - (moved[words, k] / task.model.counts_of(moments)[words, k]).min() == pytest.approx(up * step)
         assert down == pytest.approx(1.0 / moments.mass[k])
 
 
@@ -96,7 +98,7 @@ def test_the_fast_pass_reaches_the_objective_of_its_twin(loss, strength, softnes
         return run(Incremental(1e-6), task, task.prior, np.random.default_rng(0), max_epochs=300, tol=1e-7)
 
     fast = fitted()
-    monkeypatch.setattr(Complement, "incremental_pass", Model.incremental_pass)
+    monkeypatch.setattr(ComplementWords, "incremental_pass", Joint.incremental_pass)
     twin = fitted()
     room = 1e-4 * float(task.weights.sum())
     assert fast.measure.objective <= twin.measure.objective + room
@@ -111,7 +113,8 @@ def test_moments_stay_prior_minus_weighted_rows(loss):
         order = np.random.default_rng(seed).permutation(200)
         task.model.incremental_pass(task.X, task.y, task.weights, order, multipliers, state, task.loss, 1e-4, slack)
     found = task.model.moments_of_state(state)
-    np.testing.assert_allclose(found.count, task.prior.count - task.X.T @ multipliers, rtol=1e-9)
+    expected = task.model.counts_of(task.prior) - task.X.T @ multipliers
+    np.testing.assert_allclose(task.model.counts_of(found), expected, rtol=1e-9)
     np.testing.assert_allclose(found.mass, task.prior.mass + multipliers.sum(axis=0), rtol=1e-9)
     assert np.abs(multipliers).max() > 0.1
 
@@ -131,8 +134,8 @@ def test_stochastic_steps_are_the_exact_ones(loss):
     for i in order:
         weights = rates[0] * task.loss.weights(task.model.log_joint(moments, task.X[[i]]), task.y[[i]])
         moments = moments + task.model.expected_statistics(task.X[[i]], weights)
-    np.testing.assert_allclose(state[2], moments.count, rtol=1e-6)
-    np.testing.assert_allclose(state[0], moments.mass, rtol=1e-6)
+    np.testing.assert_allclose(state[1][0], task.model.counts_of(moments), rtol=1e-6)
+    np.testing.assert_allclose(state[0][0], moments.mass, rtol=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["ncll", "hinge"])

@@ -16,12 +16,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import check_class_weight_classifiers, parametrize_with_checks
-from suffice.families.coordinates import coordinates_of
 
 from suffice import load, save
 from suffice.bounds import Bound
 from suffice.experiments import EXPERIMENTS, Options
-from suffice.families.forms import form_of
 from suffice.learners.expectation import Rows
 from suffice.learners.quasi_newton import GroupProblem
 from suffice.losses import loss_named
@@ -72,9 +70,9 @@ def test_gradients_equal_finite_differences_of_enumerated_losses(name, missing, 
     model, moments = mixture._stored_model, mixture.moments_ * (1 / float(mixture.moments_.mass.sum()))
     rows = mixture._rows(X)
     y = np.where(np.arange(n) % 7 == 6, -1, np.arange(n) % 2)
-    coordinates = coordinates_of(model, moments)
+    coordinates = model.chart(moments)
     prior = 5.0 * moments
-    problem = GroupProblem(Rows(form_of(model, rows), weights, y, width), loss_named(loss), prior, coordinates)
+    problem = GroupProblem(Rows(model.form(rows), weights, y, width), loss_named(loss), prior, coordinates)
     base = np.reshape(mixture._base(rows) * np.ones(n), (-1, 1))
 
     def enumerated(vector: np.ndarray) -> float:
@@ -102,7 +100,7 @@ def test_weights_of_groups_equal_enumeration(loss):
     X = generator.normal(size=(50, 2))
     moments = GaussianMixture(6, covariance_type="diag", random_state=0, max_iter=1).fit(X)
     y = np.where(np.arange(50) % 9 == 8, -1, np.arange(50) % 3)
-    form, weights = form_of(moments._stored_model, X), generator.uniform(0.5, 2, 50)
+    form, weights = moments._stored_model.form(X), generator.uniform(0.5, 2, 50)
     total, statistics = Rows(form, weights, y, 2).loss(form.coefficients(moments.moments_), loss_named(loss))
     joint = moments.predict_joint_log_proba(X)
     mass, value = np.zeros(6), 0.0

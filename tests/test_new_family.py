@@ -28,18 +28,19 @@ from suffice.families.gaussian_full import GaussianFull
 from suffice.kernels.rows import ROWS
 from suffice.learners.accelerated import AcceleratedEM
 from suffice.learners.batch import Batch
-from suffice.learners.driver import Problem, run
+from suffice.learners.driver import run
 from suffice.learners.em import BatchEM, MixtureProblem
 from suffice.learners.expectation import Rows
 from suffice.learners.incremental import Incremental
 from suffice.learners.paper import Paper
+from suffice.learners.problem import Problem
 from suffice.learners.quasi_newton import GroupProblem, QuasiNewton
 from suffice.learners.stochastic import Stochastic
 from suffice.learners.variational import VariationalEM, VariationalProblem
-from suffice.losses import LOSSES, Loss
+from suffice.losses import LOSSES, loss_named
 from suffice.structures.base import Given
 from suffice.structures.component_prior import ComponentPrior
-from suffice.structures.joint import Joint, kernels_of
+from suffice.structures.joint import Joint
 from suffice.structures.posterior import ConjugatePrior
 
 K, N = 3, 90
@@ -74,7 +75,7 @@ def table(request):
 def problem_of(table, loss: str) -> tuple[Problem, object]:
     model, X, y, weights = table
     start = priors.interior(model, model.statistics(X, y, weights))
-    return Problem(model, X, y, weights, Loss(loss), 2.0 * start + 4.0 * model.pooled(start)), start
+    return Problem(model, X, y, weights, loss_named(loss), 2.0 * start + 4.0 * model.pooled(start)), start
 
 
 def test_it_takes_at_most_ninety_lines():
@@ -162,26 +163,26 @@ def test_kernels_do_what_the_readable_family_says(missing):
     prior = 2.0 * start + 4.0 * model.pooled(start)
     np.testing.assert_allclose(model.scores(prior, X), model.log_joint(prior, X), rtol=1e-12)
     rows, layout = model.rows_of(X)
-    kernels, generator = kernels_of(model.modules).called(""), np.random.default_rng(0)
+    kernels, generator = twins.RowKernels(model), np.random.default_rng(0)
     for i in range(30):
         state, scores, moved = model.state_of(prior), np.empty(K), np.empty(K)
-        row, scratch = ROWS[layout](rows, i), kernels["scratch_for"](state)
+        row, scratch = ROWS[layout](rows, i), kernels.scratch_for(state)
         step = generator.normal(size=K)
         step -= step.mean()
-        kernels["score"](state, row, scores, scratch)
-        reach = kernels["reach"](state, row, step, scratch)
+        kernels.score(state, row, scores, scratch)
+        reach = kernels.reach(state, row, step, scratch)
         assert model.in_domain(prior + model.expected_statistics(X[[i]], 0.99 * reach * step[None]))
         assert not model.in_domain(prior + model.expected_statistics(X[[i]], 1.01 * reach * step[None]))
         rate, ahead, behind = 0.3 * min(1.0, reach), np.empty(K), np.empty(K)
         after = prior + model.expected_statistics(X[[i]], rate * step[None])
-        kernels["curve"](state, row, scores, step, rate, moved, scratch)
+        kernels.curve(state, row, scores, step, rate, moved, scratch)
         np.testing.assert_allclose(moved, model.log_joint(after, X[[i]])[0], rtol=1e-10)
         only = np.eye(K)[i % K]
-        kernels["curve"](state, row, scores, only, 1e-5, ahead, scratch)
-        kernels["curve"](state, row, scores, only, -1e-5, behind, scratch)
+        kernels.curve(state, row, scores, only, 1e-5, ahead, scratch)
+        kernels.curve(state, row, scores, only, -1e-5, behind, scratch)
         slope = (ahead - behind)[i % K] / 2e-5
-        assert kernels["slope"](state, row, i % K, scratch) == pytest.approx(slope, rel=1e-6)
-        kernels["move"](state, row, rate * step, scratch)
+        assert kernels.slope(state, row, i % K, scratch) == pytest.approx(slope, rel=1e-6)
+        kernels.move(state, row, rate * step, scratch)
         registry.assert_records_close(model.moments_of_state(state), after, rtol=1e-10, atol=1e-10)
 
 
@@ -235,7 +236,7 @@ def test_the_gradient_in_the_chart_is_that_of_finite_differences(table, loss):
         ends = [groups.value_and_gradient(vector + sign * 1e-5 * direction)[0] for sign in (1, -1)]
         assert gradient @ direction == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-7)
     if loss == "ncll":
-        found = QuasiNewton(500, 1e-12).solve(groups, start)
+        found = run(QuasiNewton(1e-12), groups, start, np.random.default_rng(0), max_epochs=500)
         exact = run(Incremental(1e-8), problem, start, np.random.default_rng(0), max_epochs=400, tol=1e-7)
         assert found.measure.objective == pytest.approx(exact.measure.objective, rel=1e-4)
 

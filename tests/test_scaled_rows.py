@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from suffice.choosing import priors
-from suffice.families import complement, multinomial
 from suffice.families.complement import Complement
 from suffice.families.multinomial import Multinomial
 from suffice.families.words import ScaledRows, column_sizes, row_sizes, weighted_sums
@@ -17,6 +16,10 @@ from suffice.learners.incremental import Incremental
 from suffice.learners.paper import Paper
 from suffice.learners.stochastic import Stochastic
 from suffice.losses import loss_named
+from suffice.structures import words
+from suffice.structures.words import ComplementWords, Words
+
+STRUCTURES = {Multinomial: Words, Complement: ComplementWords}
 
 
 def two_ways(n_classes: int = 3, roots: int = 0) -> tuple[ScaledRows, sparse.csr_matrix, np.ndarray]:
@@ -50,7 +53,7 @@ def test_their_values_are_the_callers():
     counts = sparse.random(50, 20, 0.3, "csr", random_state=0)
     scaled = ScaledRows(counts, np.full(50, 2.0))
     before = counts.copy()
-    model = Multinomial.for_data(scaled, 2)
+    model = Words.of(Multinomial.for_data(scaled, 2))
     model.statistics(scaled, np.arange(50) % 2, np.ones(50))
     assert np.shares_memory(scaled.data, counts.data)
     assert (counts != before).nnz == 0
@@ -61,11 +64,12 @@ def test_their_values_are_the_callers():
 def test_a_model_reads_the_same_from_them(family, roots):
     scaled, plain, y = two_ways(roots=roots)
     weights = np.random.default_rng(2).uniform(0.5, 2.0, len(y))
-    model, expected = family.for_data(scaled, 3, weights), family.for_data(plain, 3, weights)
+    model, expected = (STRUCTURES[family].of(family.for_data(rows, 3, weights)) for rows in (scaled, plain))
     for name in ("length", "unit", "squared_row"):
         assert getattr(model, name) == pytest.approx(getattr(expected, name))
     moments = priors.interior(model, model.statistics(plain, y, weights))
-    np.testing.assert_allclose(model.statistics(scaled, y, weights).count, model.statistics(plain, y, weights).count)
+    found = [model.counts_of(model.statistics(rows, y, weights)) for rows in (scaled, plain)]
+    np.testing.assert_allclose(*found)
     np.testing.assert_allclose(model.scores(moments, scaled), model.scores(moments, plain))
     np.testing.assert_allclose(model.log_joint(moments, scaled), model.log_joint(moments, plain))
     np.testing.assert_allclose(model.log_base_measure(scaled), model.log_base_measure(plain))
@@ -78,17 +82,16 @@ PAIRS = [(Multinomial, Paper()), *((family, learner) for family in (Multinomial,
 @pytest.mark.parametrize("few_rows", [0, 1000], ids=["fast passes", "general loop"])
 @pytest.mark.parametrize(("n_classes", "roots"), [(2, 0), (2, 1), (3, 0), (3, 2)])
 @pytest.mark.parametrize("loss", ["ncll", "hinge"])
-@pytest.mark.parametrize(("family", "learner"), PAIRS, ids=lambda part: getattr(part, "family", type(part).__name__))
+@pytest.mark.parametrize(("family", "learner"), PAIRS, ids=lambda part: getattr(part, "__name__", type(part).__name__))
 def test_a_learner_takes_the_same_steps(monkeypatch, family, learner, loss, n_classes, roots, few_rows):
-    for module in (multinomial, complement):
-        monkeypatch.setattr(module, "FEW_ROWS", few_rows)
+    monkeypatch.setattr(words, "FEW_ROWS", few_rows)
     scaled, plain, y = two_ways(n_classes, roots)
-    model, weights = family.for_data(plain, n_classes), np.ones(len(y))
+    model, weights = STRUCTURES[family].of(family.for_data(plain, n_classes)), np.ones(len(y))
     prior = priors.uniform(model, model.statistics(plain, y, weights), priors.Setting(0.3), model.squared_row)
     task = Problem(model, plain, y, weights, loss_named(loss), prior)
     fits = [
         run(learner, replace(task, X=X), prior, np.random.default_rng(0), max_epochs=2, tol=0.0)
         for X in (plain, scaled)
     ]
-    np.testing.assert_allclose(fits[0].moments.count, fits[1].moments.count, rtol=1e-6)
+    np.testing.assert_allclose(*(model.counts_of(fit.moments) for fit in fits), rtol=1e-6)
     assert fits[0].measure.objective == pytest.approx(fits[1].measure.objective)

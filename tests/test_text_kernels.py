@@ -8,9 +8,7 @@ from scipy import sparse
 
 from suffice import MultinomialNB
 from suffice.choosing import priors
-from suffice.families import multinomial
-from suffice.families.base import Model
-from suffice.families.multinomial import Moments, Multinomial
+from suffice.families.multinomial import Multinomial
 from suffice.kernels.compile import compiled
 from suffice.kernels.loops.paper import words_pass
 from suffice.kernels.machine import lanes
@@ -23,12 +21,15 @@ from suffice.learners.driver import Problem, run
 from suffice.learners.incremental import Incremental
 from suffice.learners.watch import Watch
 from suffice.losses import loss_named
+from suffice.structures import words as structure
+from suffice.structures.joint import Joint
+from suffice.structures.words import Words
 
 
 @pytest.fixture(autouse=True)
 def _few_rows_are_many(monkeypatch):
     """The fast passes, which small problems would otherwise not meet."""
-    monkeypatch.setattr(multinomial, "FEW_ROWS", 0)
+    monkeypatch.setattr(structure, "FEW_ROWS", 0)
 
 
 def problem(
@@ -47,7 +48,7 @@ def problem(
         np.array([generator.multinomial(generator.integers(5, 40), topics[k]) for k in y], dtype=float)
     )
     weights = generator.integers(0, 3, size=n).astype(float) if weighted else np.ones(n)
-    model = Multinomial.for_data(X, n_classes)
+    model = Words.of(Multinomial.for_data(X, n_classes))
     prior = priors.uniform(model, model.statistics(X, y, weights), priors.Setting(strength), model.squared_row)
     return Problem(model, X, y, weights, loss_named(loss, softness=softness), prior)
 
@@ -71,7 +72,7 @@ def test_the_fast_pass_reaches_the_objective_of_its_twin(loss, strength, softnes
         return run(Incremental(1e-6), task, task.prior, np.random.default_rng(0), max_epochs=60, tol=1e-7)
 
     fast = fitted()
-    monkeypatch.setattr(Multinomial, "incremental_pass", Model.incremental_pass)
+    monkeypatch.setattr(Words, "incremental_pass", Joint.incremental_pass)
     twin = fitted()
     room = 1e-4 * float(task.weights.sum())  # a hundredth of a percent of a nat for each document
     assert fast.measure.objective <= twin.measure.objective + room
@@ -93,11 +94,12 @@ def test_softness_is_a_word_of_ones_own(n_classes, weighted):
 
     def fitted(X, y, weights, loss, n_new):
         new = np.concatenate([np.full(n_new, rare), [1e9]])
-        prior = Moments(task.prior.mass, np.vstack([task.prior.count, np.repeat(new[:, None], n_classes, axis=1)]))
+        count = np.vstack([task.model.counts_of(task.prior), np.repeat(new[:, None], n_classes, axis=1)])
+        prior = task.model.of_counts(task.prior.mass, count)
         X = sparse.hstack([X, sparse.csr_matrix((len(y), 1))], format="csr")
-        problem = Problem(Multinomial.for_data(X, n_classes), X, y, weights, loss, prior)
+        problem = Problem(Words.of(Multinomial.for_data(X, n_classes)), X, y, weights, loss, prior)
         fit = run(Incremental(1e-7), problem, prior, np.random.default_rng(0), max_epochs=400, tol=1e-7)
-        return np.log(fit.moments.count[:W] / task.prior.count)
+        return np.log(fit.moments.columns[0].count[:W] / count[:W])
 
     soft = fitted(task.X, task.y, task.weights, loss_named("hinge", softness=softness), 0)
     X = sparse.hstack([task.X[rows], own], format="csr")
@@ -119,7 +121,7 @@ def test_moments_stay_prior_plus_weighted_statistics(loss):
     task = problem(loss, 4, 0.1)
     fit = run(Incremental(1e-4), task, task.prior, np.random.default_rng(0), max_epochs=5, tol=0.0)
     expected = task.prior + task.model.expected_statistics(task.X, fit.multipliers)
-    np.testing.assert_allclose(fit.moments.count, expected.count, rtol=1e-9)
+    np.testing.assert_allclose(fit.moments.columns[0].count, expected.columns[0].count, rtol=1e-9)
     np.testing.assert_allclose(fit.moments.mass, expected.mass, rtol=1e-9)
 
 
@@ -129,7 +131,7 @@ def test_two_classes_by_differences_make_the_same_hinge_steps(softness):
     order = np.random.default_rng(1).permutation(len(task.y))
     rows, results = task.model.rows_of(task.X)[0], []
     for binary in (False, True):
-        state = task.model.state_of(task.prior)
+        state = task.model.flat(task.model.state_of(task.prior))
         multipliers, slack = np.zeros((len(task.y), 2)), np.zeros(len(task.y))
         for _ in range(3):
             if binary:
@@ -168,7 +170,7 @@ def test_few_classes_in_lanes_make_the_same_steps(loss, softness, n_classes, str
     rows, results = task.model.rows_of(task.X)[0], []
     given = (1.0, softness), 1e-4
     for kernels in (words, words_few):
-        state = task.model.state_of(task.prior)
+        state = task.model.flat(task.model.state_of(task.prior))
         multipliers, slack = np.zeros((len(task.y), n_classes)), np.zeros(len(task.y))
         one_pass = kernels.dual_pass.of(task.loss.kernels)
         told = [one_pass(rows, task.y, task.weights, order, multipliers, state, *given, slack) for _ in range(3)]
@@ -198,13 +200,14 @@ def test_logarithms_that_grew_by_many_small_steps_are_those_of_the_counts():
 def test_the_stochastic_pass_makes_the_steps_of_the_exact_one(loss):
     """Small rates, so that neither mends a cell: then both make the same steps (the exact one with a prior of zero growth)."""
     task = problem(loss, 4, 1.0)
-    start = Moments(np.full(4, 50.0), task.model.statistics(task.X, task.y, task.weights).count + 20.0)
+    given = task.model.counts_of(task.model.statistics(task.X, task.y, task.weights)) + 20.0
+    start = task.model.of_counts(np.full(4, 50.0), given)
     order, rates = np.random.default_rng(2).permutation(len(task.y)), np.full(len(task.y), 0.05)
     rows = task.model.rows_of(task.X)[0]
-    state = task.model.state_of(start)
+    state = task.model.flat(task.model.state_of(start))
     one_pass = stochastic_pass.of(task.loss.kernels)
     assert one_pass(rows, task.y, task.weights, order, rates, state, task.loss.settings, 0.0) == 0
-    mass, count = start.mass.copy(), start.count.copy()
+    mass, count = start.mass.copy(), given.copy()
     exact = words_pass.of(task.loss.kernels)
     exact(rows, task.y, order, rates, mass, count, count.sum(axis=0), 0.0, 0.0, task.loss.settings)
     np.testing.assert_allclose(state[2], count, rtol=1e-9)
@@ -215,7 +218,8 @@ def test_statistics_are_the_words_of_every_label():
     task = problem("ncll", 3, 0.1, weighted=True)
     y = np.where(np.arange(len(task.y)) % 7 == 0, -1, task.y)
     labels = (y[:, None] == np.arange(3)) * task.weights[:, None]
-    np.testing.assert_allclose(task.model.statistics(task.X, y, task.weights).count, task.X.T @ labels, rtol=1e-12)
+    found = task.model.counts_of(task.model.statistics(task.X, y, task.weights))
+    np.testing.assert_allclose(found, task.X.T @ labels, rtol=1e-12)
 
 
 @pytest.mark.parametrize("max_epochs", [3, 6])
@@ -227,7 +231,7 @@ def test_passes_that_are_not_measured_are_told_and_the_last_one_is_measured(max_
     assert objective[1] == objective[0] > objective[-1]
     assert fit.measure.gap == fit.history["gap"][-1] < fit.history["gap"][0]
     expected = task.prior + task.model.expected_statistics(task.X, fit.multipliers)
-    np.testing.assert_allclose(fit.moments.count, expected.count, rtol=1e-9)
+    np.testing.assert_allclose(fit.moments.columns[0].count, expected.columns[0].count, rtol=1e-9)
 
 
 def test_an_interruption_measures_passes_that_were_not():
@@ -241,7 +245,7 @@ def test_an_interruption_measures_passes_that_were_not():
         fit = run(Incremental(1e-9), task, task.prior, np.random.default_rng(0), tol=0.0, watch=Watch(report))
     assert fit.measure.objective < fit.history["objective"][-1]
     expected = task.prior + task.model.expected_statistics(task.X, fit.multipliers)
-    np.testing.assert_allclose(fit.moments.count, expected.count, rtol=1e-9)
+    np.testing.assert_allclose(fit.moments.columns[0].count, expected.columns[0].count, rtol=1e-9)
 
 
 def test_scores_agree_with_the_formula():

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice.families.multinomial import Moments
 from suffice.kernels.structures import topics_steps as kernel
 from suffice.learners.driver import Problem, run
 from suffice.learners.topics.passes import EM, IncrementalTopics, longest_first, parts_of
 from suffice.losses import loss_named
 from suffice.structures import topics_enumeration as exact
-from suffice.structures.topics import Topics
+from suffice.structures.topics import Moments, Topics
+from suffice.structures.words import Words
 
 INFERENCES = ("map", "variational")
 W, Z, K = 7, 2, 3
@@ -155,7 +155,8 @@ def test_one_topic_is_the_multinomial_model():
     X = sparse.csr_matrix(generator.poisson(1.0, (10, W)).astype(float))
     count = generator.gamma(1.0, size=(W, K))
     one = Topics(K, W, 1, 0.5).scores(Moments(np.ones(K), count[:, None, :]), X)
-    other = Multinomial(K, W).scores(Moments(np.ones(K), count), X)
+    words = Words.of(Multinomial(K, W))
+    other = words.scores(words.of_counts(np.ones(K), count), X)
     np.testing.assert_allclose(one, other, atol=1e-9)
 
 

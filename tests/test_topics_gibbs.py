@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice.families.multinomial import Moments
 from suffice.kernels.structures import topics_sampling as kernel
 from suffice.kernels.structures.topics_gibbs import online_pass
 from suffice.learners.driver import Problem
@@ -19,7 +18,7 @@ from suffice.learners.topics.allocation import Tokens
 from suffice.learners.topics.gibbs import POINTS, OnlineGibbs
 from suffice.losses import loss_named
 from suffice.structures import topics_enumeration as exact
-from suffice.structures.topics import Topics
+from suffice.structures.topics import Moments, Topics
 
 CASES = [(2, 0.3, (2, 1, 3, 1)), (3, 0.8, (1, 2, 1, 2)), (2, 1.5, (9, 0, 1, 0))]
 

@@ -7,9 +7,43 @@ from scipy.optimize import brentq
 from scipy.special import softmax
 
 from suffice.learners.driver import Problem
+from suffice.structures.joint import kernels_of
 
 BOUNDARY = 0.25  # the share of the way to the edge of the domain that one step may take
 TINY = 1e-300
+
+
+class RowKernels:
+    """A joint's compiled kernels as the incremental epoch puts them together: what the masses say, and the families' kernels."""
+
+    def __init__(self, model):
+        self.own = kernels_of(model.modules).called("")
+
+    def scratch_for(self, state):
+        return self.own["scratch_for"](state[1])
+
+    def score(self, state, row, scores, scratch) -> None:
+        _, total, log_mass = state[0]
+        scores[:] = log_mass - total[1]
+        self.own["score"](state[1], row, scores, scratch)
+
+    def slope(self, state, row, k, scratch) -> float:
+        return 1.0 / state[0][0][k] + self.own["slope"](state[1], row, k, scratch)
+
+    def reach(self, state, row, delta, scratch) -> float:
+        falls = delta < 0
+        own = self.own["reach"](state[1], row, delta, scratch)
+        return min(own, (state[0][0][falls] / -delta[falls]).min(initial=np.inf))
+
+    def curve(self, state, row, scores, delta, rate, moved, scratch) -> None:
+        moved[:] = scores + np.log(1.0 + rate * delta / state[0][0])
+        self.own["curve"](state[1], row, delta, rate, moved, scratch)
+
+    def move(self, state, row, delta, scratch) -> None:
+        mass, _, log_mass = state[0]
+        mass += delta
+        log_mass[:] = np.log(mass)
+        self.own["move"](state[1], row, delta, scratch)
 
 
 def epoch(problem: Problem, multipliers: np.ndarray, moments, order) -> object:

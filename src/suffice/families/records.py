@@ -19,15 +19,19 @@ def names_of(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def mapped(function: Callable, *values: Any) -> Any:
-    """`function` of the arrays that stand in the same place of every value."""
-    first = values[0]
-    if isinstance(first, Record):
-        kind = type(first)
-        return kind(*[mapped(function, *[getattr(value, name) for value in values]) for name in names_of(kind)])  # type: ignore[arg-type]
-    if isinstance(first, tuple):
-        return tuple([mapped(function, *parts) for parts in zip(*values, strict=True)])
-    return function(*values)
+def mapped(function: Callable, first: Any, *others: Any) -> Any:
+    """`function` of every array of a value, or of the arrays that stand in the same place of two."""
+    if isinstance(first, np.ndarray):
+        return function(first, *others)
+    kind = type(first)
+    if kind is tuple:
+        return tuple([mapped(function, *parts) for parts in zip(first, *others, strict=True)])
+    if not isinstance(first, Record):
+        return function(first, *others)
+    if others:
+        (other,) = others
+        return kind(*[mapped(function, getattr(first, name), getattr(other, name)) for name in names_of(kind)])
+    return kind(*[mapped(function, getattr(first, name)) for name in names_of(kind)])
 
 
 def leaves(value: Any) -> Iterator[np.ndarray]:

@@ -57,14 +57,14 @@ def name_of(path: str) -> str:
     return name if path.partition(".")[0] == __name__.partition(".")[0] else f"{name}_{digest_of(sys.modules[path])}"
 
 
-def bound(loop, name: str, options: dict | None = None, /, **kernels):
+def bound(loop, name: str, **kernels):
     """A compiled copy of `loop` in which the given names mean the given kernels."""
     copy = types.FunctionType(
         loop.__code__, {**loop.__globals__, **kernels}, f"{loop.__name__}_{name}", loop.__defaults__
     )
     copy.__qualname__ = copy.__name__
     copy.__module__ = loop.__module__
-    return compiled(copy, **(options or {}))
+    return compiled(copy)
 
 
 # -- losses ------------------------------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ from .forms import JointForm
 
 @cache
 def kernels_of(modules: tuple[str, ...]):
-    """The compiled kernels of a joint of families whose own are in these modules."""
-    return import_module("suffice.kernels.structures.joint").joint(modules)
+    """The compiled kernels of families side by side whose own are in these modules."""
+    return import_module("suffice.kernels.structures.joint").families(modules)
 
 
 @cache

@@ -5,7 +5,7 @@ pass visits the rows in the given order, computes the weights the loss wants at 
 moments) towards them by an exact search along that direction. Rows without a label have the posterior for their r: the full step
 raises the bound (Neal and Hinton 1998).
 
-The loop below is bound to a structure's kernels (`score`, `slope`, `curve`, `reach`, `move`, `scratch_for`: see
+The loop below is bound to the families' kernels of a joint (`score`, `slope`, `curve`, `reach`, `move`, `scratch_for`: see
 `suffice.kernels.structures.joint`), to those of a loss (`select`, `direct`, `rise`: see `suffice.kernels.losses`) and to a layout of
 rows (`row_of`).
 """
@@ -34,6 +34,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
     room = np.empty((3, K))
     active = np.empty(K, np.int64)
     masses, columns = state
+    mass, total, log_mass = masses
     scratch = scratch_for(columns)
     n_moved = 0
     n_shortened = 0
@@ -44,7 +45,9 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
             continue
         own = multipliers[i]
         row = row_of(X, i)
-        score(masses, columns, row, scores, scratch)
+        for k in range(K):
+            scores[k] = log_mass[k] - total[1]  # log pi_k
+        score(columns, row, scores, scratch)
         if label < 0:  # no label: the marginal likelihood, whatever the loss of the labelled rows
             softmax(scores, posterior)
             largest = 0.0
@@ -58,7 +61,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
             n, _, largest, _ = select(scores, own, label, settings, tolerance, posterior, active, moves)
             if NEEDS_SLOPES and n > 0:
                 for j in range(n):
-                    slopes[j] = slope(masses, columns, row, active[j], scratch)
+                    slopes[j] = 1.0 / mass[active[j]] + slope(columns, row, active[j], scratch)
                 largest = direct(scores, slopes, own, active, n, weight, settings, room, moves)
             if n == 0 or largest < tolerance:
                 continue
@@ -69,7 +72,11 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
         for k in range(K):
             delta[k] *= weight
         if label >= 0:
-            limit = BOUNDARY * reach(masses, columns, row, delta, scratch)
+            limit = reach(columns, row, delta, scratch)
+            for k in range(K):
+                if delta[k] < 0.0:
+                    limit = min(limit, mass[k] / -delta[k])
+            limit *= BOUNDARY
             low = 0.0
             high = min(1.0, limit)
             rise_low = rise(scores, delta, own, weight, label, settings, 0.0)
@@ -78,7 +85,8 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
             bend = 0.0  # how far the slope falls over a full step, to first order
             for k in range(K):
                 if delta[k] != 0.0:
-                    bend += delta[k] * delta[k] * (slope(masses, columns, row, k, scratch) + softness / weight)
+                    bent = 1.0 / mass[k] + slope(columns, row, k, scratch) + softness / weight
+                    bend += delta[k] * delta[k] * bent
             bend /= weight
             own_part = abs(delta[label]) / weight
             # an entry of a that is zero has an infinite slope: measure it by where its logarithm meets the bend
@@ -89,7 +97,11 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
             for attempt in range(12):  # safeguarded false position: the slope falls from rise_low > 0 to rise_high < 0
                 share = min(max(rise_low / (rise_low - rise_high), 0.05), 1.0 if attempt == 0 else 0.95)
                 rate = low + (high - low) * share
-                curve(masses, columns, row, scores, delta, rate, moved, scratch)
+                for k in range(K):
+                    moved[k] = scores[k]
+                    if delta[k] != 0.0:
+                        moved[k] += math.log(1.0 + rate * delta[k] / mass[k])
+                curve(columns, row, delta, rate, moved, scratch)
                 risen = rise(moved, delta, own, weight, label, settings, rate)
                 if abs(risen) <= small or (risen >= 0.0 and rate == high):
                     break
@@ -109,7 +121,10 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
         for k in range(K):
             delta[k] *= rate
             own[k] += delta[k] / weight
-        move(masses, columns, row, delta, scratch)
+            if delta[k] != 0.0:
+                mass[k] += delta[k]
+                log_mass[k] = math.log(mass[k])
+        move(columns, row, delta, scratch)
         n_moved += 1
     return n_moved, n_shortened
 
@@ -117,13 +132,16 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
 def score_rows(X, n_rows, state, scores):
     """scores[i, k] = log p(x_i, k) for every row."""
     masses, columns = state
+    mass, total, log_mass = masses
     scratch = scratch_for(columns)
     for i in range(n_rows):
-        score(masses, columns, row_of(X, i), scores[i], scratch)
+        for k in range(scores.shape[1]):
+            scores[i, k] = log_mass[k] - total[1]
+        score(columns, row_of(X, i), scores[i], scratch)
 
 
 def bind(kernels, layout: str) -> dict:
-    """The loops of a structure's kernels (`kernels.structures.joint.Kernels`) over one layout of rows: `score_rows` compiled, `epoch`
+    """The loops of a joint's kernels (`kernels.structures.joint.Kernels`) over one layout of rows: `score_rows` compiled, `epoch`
     for every loss."""
     name, open_names = f"{kernels.name}_{layout}", kernels.called("") | {"row_of": ROWS[layout]}
     return {"epoch": ForLoss(epoch, name, **open_names), "score_rows": bound(score_rows, name, **open_names)}

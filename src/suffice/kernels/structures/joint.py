@@ -1,6 +1,6 @@
-"""Kernels of a joint distribution of an outcome and its columns: any family's kernels and the masses of the outcomes.
+"""Kernels of a joint distribution of an outcome and its columns: any families' kernels, and the masses of the outcomes.
 
-A family's kernels work in place on its own state of what was added to each of K outcomes:
+A family's kernels work in place on its own state, which knows what was added to each of K outcomes:
 
     scratch_for(state)                                what `score` leaves for the others
     score(state, row, scores, scratch)                scores[k] += log p(row | k)
@@ -9,24 +9,24 @@ A family's kernels work in place on its own state of what was added to each of K
     curve(state, row, delta, rate, moved, scratch)    moved[k] += how a step of rate * delta changes the score
     move(state, row, delta, scratch)                  adds delta[k] of the row to outcome k
 
-`pair` puts two families side by side: its state is (cut, state, state), and a row is cut there. `joint` adds the masses:
+`pair` puts two families side by side: its state is (cut, state, state), and a row is cut there. The state of a joint is
 
-    state = ((mass[K], total[2], log_mass[K]), state of the family);  total = (sum of the masses, its logarithm): steps add up to zero
+    ((mass[K], total[2], log_mass[K]), state of the families)              total = (sum of the masses, its logarithm)
+
+and the loops (`kernels.loops.incremental`) add what the masses say: log pi_k to a score, 1 / mass_k to a slope, log(1 + step / mass_k)
+to a curve. A wrapper around the families' kernels would be nicer to read and costs as much as a short row, because numba counts
+the references to every array that is passed on.
 """
 
-import math
 from functools import reduce
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..compile import bound, name_of
 
-BORROWING = {
-    "_nrt": False
-}  # they make no arrays: counting the references of a state they only pass on would cost as much as a row
 NAMES = ("scratch_for", "score", "slope", "reach", "curve", "move")
 
-own_scratch_for: Any = None  # filled in by `joint` and `pair`
+own_scratch_for: Any = None  # filled in by `pair`
 own_score: Any = None
 own_slope: Any = None
 own_reach: Any = None
@@ -92,57 +92,10 @@ def pair_move(state, row, delta, scratch):
 def pair(one: Kernels, other: Kernels) -> Kernels:
     name, kernels = f"{one.name}_and_{other.name}", one.called("own_") | other.called("other_")
     loops = pair_scratch_for, pair_score, pair_slope, pair_reach, pair_curve, pair_move
-    return Kernels(name, tuple(bound(loop, name, BORROWING, **kernels) for loop in loops))
+    return Kernels(name, tuple(bound(loop, name, **kernels) for loop in loops))
 
 
-# -- and the masses of the outcomes ------------------------------------------------------------------------------------
-# (masses and the families' state are two arguments: taking the one out of the other would cost as much as a short row)
-
-
-def joint_score(masses, own, row, scores, scratch):
-    """scores[k] = log p(row, k)."""
-    total, log_mass = masses[1][1], masses[2]
-    for k in range(len(scores)):
-        scores[k] = log_mass[k] - total
-    own_score(own, row, scores, scratch)
-
-
-def joint_slope(masses, own, row, k, scratch):
-    return 1.0 / masses[0][k] + own_slope(own, row, k, scratch)
-
-
-def joint_reach(masses, own, row, delta, scratch):
-    mass = masses[0]
-    limit = own_reach(own, row, delta, scratch)
-    for k in range(len(delta)):
-        if delta[k] < 0.0:
-            limit = min(limit, mass[k] / -delta[k])
-    return limit
-
-
-def joint_curve(masses, own, row, scores, delta, rate, moved, scratch):
-    """moved[k] = the score after a step of rate * delta."""
-    mass = masses[0]
-    for k in range(len(delta)):
-        moved[k] = scores[k]
-        if delta[k] != 0.0:
-            moved[k] += math.log(1.0 + rate * delta[k] / mass[k])
-    own_curve(own, row, delta, rate, moved, scratch)
-
-
-def joint_move(masses, own, row, delta, scratch):
-    mass, log_mass = masses[0], masses[2]
-    for k in range(len(delta)):
-        if delta[k] != 0.0:
-            mass[k] += delta[k]
-            log_mass[k] = math.log(mass[k])
-    own_move(own, row, delta, scratch)
-
-
-def joint(modules: tuple[str, ...]) -> Kernels:
-    """The kernels of a joint distribution whose families have theirs in these modules; states of families nest to the right."""
-    families = [kernels_of(module) for module in modules]
-    own = reduce(lambda right, left: pair(left, right), families[-2::-1], families[-1])
-    name, kernels = f"joint_{own.name}", own.called("own_")
-    loops = joint_score, joint_slope, joint_reach, joint_curve, joint_move
-    return Kernels(name, (own.functions[0], *(bound(loop, name, BORROWING, **kernels) for loop in loops)))
+def families(modules: tuple[str, ...]) -> Kernels:
+    """The kernels of families side by side, whose own are in these modules; their states nest to the right."""
+    *others, last = (kernels_of(module) for module in modules)
+    return reduce(lambda right, left: pair(left, right), reversed(others), last)
