@@ -191,13 +191,13 @@ def test_compiled_epochs_end_where_the_readable_twin_ends(table):
     problem = replace(problem, X=problem.X[:24], y=problem.y[:24], weights=problem.weights[:24])
     learner, orders = Incremental(1e-9), np.random.default_rng(0)
     state = learner.init(problem, start, np.random.default_rng(0))
-    multipliers, moments = state.multipliers.copy(), state.moments
+    multipliers, moments = state.memory.multipliers.copy(), state.moments
     for _ in range(30):
         state = learner.step(problem, state)
         moments = twins.epoch(problem, multipliers, moments, orders.permutation(24))
     twin = problem.measure(moments, multipliers)
     assert learner.measured(problem, state).measure.objective == pytest.approx(twin.objective, rel=1e-5)
-    np.testing.assert_allclose(state.multipliers, multipliers, atol=2e-2)
+    np.testing.assert_allclose(state.memory.multipliers, multipliers, atol=2e-2)
 
 
 # -- learners ----------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from suffice.kernels.structures.mixture import weigh_groups
 from suffice.learners.batch import Batch
 from suffice.learners.driver import Problem
 from suffice.learners.stochastic import Stochastic
+from suffice.structures.joint import Joint
 from suffice.losses import LABEL, RIVAL, Loss, best_rivals, loss_named, register
 
 # -- the loss --------------------------------------------------------------------------------------------------------------
@@ -137,7 +138,7 @@ def test_compiled_names_carry_a_digest_of_the_file_of_the_loss():
 @pytest.mark.parametrize("learner", [Stochastic(), Stochastic(batch_size=50), Batch()])
 def test_every_step_lowers_the_objective_or_is_taken_back(learner):
     X, y = table()
-    model = GaussianDiagonal.for_data(X, 3)
+    model = Joint.of(GaussianDiagonal.for_data(X, 3))
     statistics = model.statistics(X, y, np.ones(len(y)))
     problem = Problem(
         model, X, y, np.ones(len(y)), SQUARED, priors.blended(model, statistics, priors.Setting(20.0, 0.1))

@@ -23,7 +23,7 @@ def mapped(function: Callable, first: Any, *others: Any) -> Any:
     """`function` of every array of a value, or of the arrays that stand in the same place of two."""
     if isinstance(first, np.ndarray):
         return function(first, *others)
-    kind = type(first)
+    kind: Any = type(first)
     if kind is tuple:
         return tuple([mapped(function, *parts) for parts in zip(first, *others, strict=True)])
     if not isinstance(first, Record):

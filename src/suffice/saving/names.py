@@ -1,6 +1,6 @@
 """What classes are called in files: short names that do not depend on where a class lives, from a table. A file cannot name code.
 
-A class is called by its own name, or by its module's and its own where several share it (`gaussian_diagonal.Moments`). Classes of other
+A class is called by its own name, or by its module's and its own where several share it (`families.gaussian_diagonal.Moments`). Classes of other
 packages (a family of your own) take part after `register`.
 """
 
@@ -110,7 +110,7 @@ def _homes() -> dict[str, tuple[str, str]]:
     pairs = [(module, name) for module, names in PLACES.items() for name in names.split()]
     times = Counter(name for _, name in pairs)
     return {
-        name if times[name] == 1 else f"{module.rpartition('.')[2]}.{name}": (f"suffice.{module}", name)
+        name if times[name] == 1 else f"{module}.{name}": (f"suffice.{module}", name)
         for module, name in pairs
     }
 
