@@ -16,8 +16,8 @@ import suffice
 HOME = Path(suffice.__file__).parent
 # from the bottom up; a module may import from its own floor only within its own folder
 FLOORS = [
-    {"kernels"},
-    {"engines", "losses", "saving"},
+    {"kernels", "losses"},
+    {"engines", "saving"},
     {"families"},
     {"structures", "files"},
     {"learners", "reading", "datasets"},

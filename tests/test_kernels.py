@@ -125,7 +125,7 @@ def test_compiled_epochs_end_where_the_readable_twin_ends(case, unlabelled):
     problem = replace(case.problem("ncll"), X=case.X[:n_rows], y=y, weights=case.weights[:n_rows])
     learner = Incremental(1e-9)
     state = learner.init(problem, case.moments, np.random.default_rng(0))
-    multipliers, moments = state.multipliers.copy(), state.moments
+    multipliers, moments = state.memory.multipliers.copy(), state.moments
     orders = np.random.default_rng(0)
     for _ in range(n_epochs):
         state = learner.step(problem, state)
@@ -133,7 +133,7 @@ def test_compiled_epochs_end_where_the_readable_twin_ends(case, unlabelled):
     state = learner.measured(problem, state)
     twin = problem.measure(moments, multipliers)
     assert state.measure.objective == pytest.approx(twin.objective, rel=1e-5)
-    np.testing.assert_allclose(state.multipliers, multipliers, atol=2e-2)
+    np.testing.assert_allclose(state.memory.multipliers, multipliers, atol=2e-2)
 
 
 def test_an_epoch_keeps_moments_and_multipliers_together(case):
@@ -144,7 +144,7 @@ def test_an_epoch_keeps_moments_and_multipliers_together(case):
         for _ in range(30):
             state = learner.step(problem, state)
         state = learner.measured(problem, state)
-        rebuilt = problem.prior + case.model.expected_statistics(case.X, case.weights[:, None] * state.multipliers)
+        rebuilt = problem.prior + case.model.expected_statistics(case.X, case.weights[:, None] * state.memory.multipliers)
         registry.assert_records_close(state.moments, rebuilt, rtol=1e-8, atol=1e-8)
 
 
