@@ -23,8 +23,8 @@ from suffice.kernels.structures.mixture import weigh_groups
 from suffice.learners.batch import Batch
 from suffice.learners.driver import Problem
 from suffice.learners.stochastic import Stochastic
-from suffice.structures.joint import Joint
 from suffice.losses import LABEL, RIVAL, Loss, best_rivals, loss_named, register
+from suffice.structures.joint import Joint
 
 # -- the loss --------------------------------------------------------------------------------------------------------------
 

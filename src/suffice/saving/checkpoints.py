@@ -116,11 +116,11 @@ class Keeper:
         return self.path is not None and time.monotonic() - self.last[name] >= self.seconds
 
     def write(self, name: str = "") -> None:
-        """Write the journal, of which `name` is news. A disk that is full costs the checkpoint and not the fit."""
+        """Write the journal, of which `name` is news. A full disk or too large a journal costs the checkpoint and not the fit."""
         if self.path is None:
             return
         try:
             archive.save(Checkpoint(self.identity, self.journal.done, self.journal.under_way), self.path)
-        except OSError as error:
+        except (OSError, archive.ArchiveError) as error:
             warnings.warn(f"checkpoint={os.fspath(self.path)!r} could not be written: {error}", stacklevel=2)
         self.last[""] = self.last[name] = time.monotonic()

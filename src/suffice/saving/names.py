@@ -109,10 +109,7 @@ def _homes() -> dict[str, tuple[str, str]]:
     """{name: (module, class)} of the table."""
     pairs = [(module, name) for module, names in PLACES.items() for name in names.split()]
     times = Counter(name for _, name in pairs)
-    return {
-        name if times[name] == 1 else f"{module}.{name}": (f"suffice.{module}", name)
-        for module, name in pairs
-    }
+    return {name if times[name] == 1 else f"{module}.{name}": (f"suffice.{module}", name) for module, name in pairs}
 
 
 @cache
