@@ -1,7 +1,7 @@
 """What classes are called in files: short names that do not depend on where a class lives, from a table. A file cannot name code.
 
-A class is called by its own name, or by its module's and its own where several share it (`families.gaussian_diagonal.Moments`). Classes of other
-packages (a family of your own) take part after `register`.
+A class is called by its own name, or by its module's and its own where several share it (`families.gaussian_diagonal.Moments`).
+Classes of other packages (a family of your own) take part after `register`.
 """
 
 from __future__ import annotations
