@@ -1,5 +1,4 @@
-"""A family needs at most 90 lines, mathematics and kernels included, and nothing else: the exponential distribution, in a file of
-its own.
+"""A family needs at most 90 lines, mathematics and kernels included: the exponential distribution, in a file of its own.
 
 Checked against quadrature, scipy, enumeration and its readable twins; alone and side by side with other families.
 """

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .forms import LOG_2PI, log_peak
+from .forms import LOG_2PI
+from .forms_correlated import log_peak
 
 LIMIT = 60.0  # logarithms stay within it
 

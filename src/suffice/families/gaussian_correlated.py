@@ -15,7 +15,8 @@ from .base import Family
 from .charts import FullChart
 from .completion import available_cells, completed_by_em, completed_sums, drawn, imputed, observed_log_densities
 from .conjugates import NormalWishart, log_determinant, wide
-from .forms import LOG_2PI, CompletedForm, FullForm, TiedForm
+from .forms import LOG_2PI
+from .forms_correlated import CompletedForm, FullForm, TiedForm
 from .gaussian_diagonal import RESOLUTION, above_rounding, floored_variance
 from .points import standardised, weighted_means
 from .records import Record

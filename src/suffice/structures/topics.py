@@ -195,15 +195,8 @@ class Topics(Enumerable):
 
         arrays, (rows, counts) = self.state_of(moments), self.sampling_rows(X)
         scores, proportions = np.empty((X.shape[0], self.n_outcomes)), self.empty_shapes(X.shape[0])
-        options = (
-            self.concentration,
-            self.sampled_code,
-            self.share,
-            self.n_chains,
-            self.n_burn,
-            self.n_sweeps,
-            self.seed,
-        )
+        chains = self.n_chains, self.n_burn, self.n_sweeps, self.seed
+        options = (self.concentration, self.sampled_code, self.share, *chains)
 
         def score(part: slice) -> None:
             score_sampled(rows, counts, part.start, part.stop, arrays, *options, scores, proportions)
