@@ -1,7 +1,7 @@
 """What classes are called in files: short names that do not depend on where a class lives, from a table. A file cannot name code.
 
-A class is called by its own name, or by its module's and its own where several share it (`gaussian_diagonal.Moments`). Classes of other
-packages (a family of your own) take part after `register`.
+A class is called by its own name, or by its module's and its own where several share it (`gaussian_diagonal.Moments`), or by its whole
+place where several share that (`reading.words.Words`). Classes of other packages (a family of your own) take part after `register`.
 """
 
 from __future__ import annotations
@@ -108,11 +108,10 @@ _REGISTERED: dict[str, type] = {}
 def _homes() -> dict[str, tuple[str, str]]:
     """{name: (module, class)} of the table."""
     pairs = [(module, name) for module, names in PLACES.items() for name in names.split()]
-    times = Counter(name for _, name in pairs)
-    return {
-        name if times[name] == 1 else f"{module.rpartition('.')[2]}.{name}": (f"suffice.{module}", name)
-        for module, name in pairs
-    }
+    called = [(name, f"{module.rpartition('.')[2]}.{name}", f"{module}.{name}") for module, name in pairs]
+    times = Counter(name for names in called for name in set(names))
+    free = [next(name for name in names if times[name] == 1) for names in called]
+    return {name: (f"suffice.{module}", own) for name, (module, own) in zip(free, pairs, strict=True)}
 
 
 @cache
