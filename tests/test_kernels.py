@@ -144,7 +144,9 @@ def test_an_epoch_keeps_moments_and_multipliers_together(case):
         for _ in range(30):
             state = learner.step(problem, state)
         state = learner.measured(problem, state)
-        rebuilt = problem.prior + case.model.expected_statistics(case.X, case.weights[:, None] * state.memory.multipliers)
+        rebuilt = problem.prior + case.model.expected_statistics(
+            case.X, case.weights[:, None] * state.memory.multipliers
+        )
         registry.assert_records_close(state.moments, rebuilt, rtol=1e-8, atol=1e-8)
 
 

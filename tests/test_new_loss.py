@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import suffice
-from suffice import GaussianNB, LDAClassifier, MixtureClassifier, MultinomialNB
+from suffice import GaussianNB, LDAClassifier, MixtureClassifier, MultinomialNB, losses
 from suffice.choosing import priors
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.kernels.compile import digest_of
@@ -24,11 +24,11 @@ from suffice.learners.batch import Batch
 from suffice.learners.driver import Problem
 from suffice.learners.stochastic import Stochastic
 from suffice.losses import LABEL, RIVAL, Loss, best_rivals, loss_named, register
+from suffice.structures.joint import Joint
 
 # -- the loss --------------------------------------------------------------------------------------------------------------
 
 
-@register
 class SquaredHinge(Loss):
     """h^2 / 2 with h = max(0, margin - (score of the label - score of the best rival))."""
 
@@ -61,7 +61,15 @@ def weigh(scores, label, settings, weights):
 
 # -- what follows ----------------------------------------------------------------------------------------------------------
 
-SQUARED = loss_named("squared_hinge")
+SQUARED = SquaredHinge()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registered():
+    """Its name is known while these tests run."""
+    register(SquaredHinge)
+    yield
+    del losses._CLASSES["squared_hinge"]
 
 
 def rows_with_scores(n: int = 60, n_classes: int = 4):
@@ -137,7 +145,7 @@ def test_compiled_names_carry_a_digest_of_the_file_of_the_loss():
 @pytest.mark.parametrize("learner", [Stochastic(), Stochastic(batch_size=50), Batch()])
 def test_every_step_lowers_the_objective_or_is_taken_back(learner):
     X, y = table()
-    model = GaussianDiagonal.for_data(X, 3)
+    model = Joint.of(GaussianDiagonal.for_data(X, 3))
     statistics = model.statistics(X, y, np.ones(len(y)))
     problem = Problem(
         model, X, y, np.ones(len(y)), SQUARED, priors.blended(model, statistics, priors.Setting(20.0, 0.1))

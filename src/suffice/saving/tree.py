@@ -102,7 +102,7 @@ class Encoder:
         if isinstance(value, Loss):
             if type(value) is not loss_class(value.name):
                 raise ArchiveError(f"{where} is a loss of a class that is not registered (`suffice.losses.register`)")
-            settings = {field.name: getattr(value, field.name) for field in fields(value)}
+            settings = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
             return {"$": "loss", "name": value.name, "fields": inner_dict(settings)}
         name = names.name_of(kind)
         if name is not None:
