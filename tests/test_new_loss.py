@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import suffice
-from suffice import GaussianNB, LDAClassifier, MixtureClassifier, MultinomialNB
+from suffice import GaussianNB, LDAClassifier, MixtureClassifier, MultinomialNB, losses
 from suffice.choosing import priors
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.kernels.compile import digest_of
@@ -29,7 +29,6 @@ from suffice.structures.joint import Joint
 # -- the loss --------------------------------------------------------------------------------------------------------------
 
 
-@register
 class SquaredHinge(Loss):
     """h^2 / 2 with h = max(0, margin - (score of the label - score of the best rival))."""
 
@@ -62,7 +61,15 @@ def weigh(scores, label, settings, weights):
 
 # -- what follows ----------------------------------------------------------------------------------------------------------
 
-SQUARED = loss_named("squared_hinge")
+SQUARED = SquaredHinge()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registered():
+    """Its name is known while these tests run."""
+    register(SquaredHinge)
+    yield
+    del losses._CLASSES["squared_hinge"]
 
 
 def rows_with_scores(n: int = 60, n_classes: int = 4):
