@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from chain_oracle import enumerated
+
 from suffice.kernels.structures.chain import BLOCK, FILTER, LANES, SCORE, SMOOTH, run_lanes
 from suffice.kernels.structures.chain_logs import best_paths
 from suffice.structures.chain import forward_backward

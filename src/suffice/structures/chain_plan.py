@@ -2,12 +2,13 @@
 
 A sequence is the rows offsets[i] .. offsets[i + 1] of a table of steps. A long one is cut into pieces that run as lanes of their own:
 a piece begins `burn` steps early from a flat message and goes on `burn` steps too long. Chains forget, so at a seam both neighbours know
-the same; `gap` measures whether they do. A plan depends on the lengths alone, so threads do not change a bit of the result.
+the same; `gap` measures it. A plan depends on the lengths alone, so threads do not change a bit of the result.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def cut(k: int, offset: int, length: int, piece: int, burn: int) -> list[tuple]:
     ends = [length * i // n for i in range(n + 1)]
     return [
         (k, max(0, a - burn) + offset, min(length, b + burn) + offset, a + offset, b + offset, offset, offset + length)
-        for a, b in zip(ends[:-1], ends[1:], strict=True)
+        for a, b in pairwise(ends)
     ]
 
 

@@ -64,37 +64,38 @@ def product(matrix, transposed, source, target):
 
 
 @compiled
-def gather(scores, base, length, t0, b, top, powers):
-    """b[i, j, w] = exp(log b - top[i, w]) of the steps t0 + i of all lanes; 1 after a lane's end."""
-    h, S = b.shape[0], b.shape[1]
-    has_zeros = False
-    for i in range(h):
-        for w in range(LANES):
-            t = t0 + i
-            if t >= length[w]:
-                top[i, w] = 0.0
-                for j in range(S):
-                    b[i, j, w] = 0.0
-                continue
+def gather(scores, base, length, t, b, top, least, powers):
+    """b[j, w] = exp(log b - top[w]) of step t of all lanes; 1 after a lane's end."""
+    S = b.shape[0]
+    for w in range(LANES):
+        if t < length[w]:
             row = base[w] + t
-            best = scores[row, 0]
-            least = best
-            for j in range(1, S):
-                best = max(best, scores[row, j])
-                least = min(least, scores[row, j])
-            has_zeros = has_zeros or least == -np.inf
-            best = best if best > -np.inf else 0.0
-            top[i, w] = best
             for j in range(S):
-                b[i, j, w] = scores[row, j] - best
+                b[j, w] = scores[row, j]
+        else:
+            for j in range(S):
+                b[j, w] = 0.0
+    for w in range(LANES):
+        top[w] = b[0, w]
+        least[w] = b[0, w]
+    for j in range(1, S):
+        for w in range(LANES):
+            top[w] = b[j, w] if b[j, w] > top[w] else top[w]
+            least[w] = b[j, w] if b[j, w] < least[w] else least[w]
+    lowest = 0.0
+    for w in range(LANES):
+        lowest = least[w] if least[w] < lowest else lowest
+        top[w] = top[w] if top[w] > -np.inf else 0.0
+    for j in range(S):
+        for w in range(LANES):
+            b[j, w] -= top[w]
     exponentials(b.reshape(-1), powers)
-    if has_zeros:
-        for i in range(h):
-            for w in range(LANES):
-                if t0 + i < length[w]:
-                    for j in range(S):
-                        if scores[base[w] + t0 + i, j] == -np.inf:
-                            b[i, j, w] = 0.0
+    if lowest == -np.inf:
+        for w in range(LANES):
+            if t < length[w]:
+                for j in range(S):
+                    if scores[base[w] + t, j] == -np.inf:
+                        b[j, w] = 0.0
 
 
 @compiled
@@ -123,7 +124,7 @@ def fold(total, top, counts, produced, loglik):
     for w in range(LANES):
         produced[w] *= total[w] if counts[w] > 0.0 else 1.0
         loglik[w] += counts[w] * top[w]
-        smallest = min(smallest, produced[w])
+        smallest = produced[w] if produced[w] < smallest else smallest
     if smallest < LEAST:
         for w in range(LANES):
             if produced[w] < LEAST and produced[w] > 0.0:
@@ -136,10 +137,10 @@ def forward_block(lane, scores, start, A, At, t0, incoming, b, top, alpha, inver
     """The steps of a block: b, top, alpha and 1 / c of each; alpha[0] is the message that comes in."""
     base, length, first, last, fresh = lane
     h, S = b.shape[0], b.shape[1]
-    gather(scores, base, length, t0, b, top, powers)
     alpha[0] = incoming
     for i in range(h):
         t = t0 + i
+        gather(scores, base, length, t, b[i], top[i], total[i], powers)
         if t == 0:
             for j in range(S):
                 for w in range(LANES):
@@ -196,6 +197,7 @@ def backward_block(
     """From the last step of a block to its first: posteriors, and what the transitions are summed from (`past`, `onward`)."""
     base, length, first, last, fresh = lane
     h, S = b.shape[0], b.shape[1]
+    factor = np.empty(LANES)
     for i in range(h - 1, -1, -1):
         t = t0 + i
         for w in range(LANES):
@@ -224,12 +226,15 @@ def backward_block(
                 row = base[w] + t
                 for j in range(S):
                     posterior[row, j] = alpha[i + 1, j, w] * beta[j, w] * weights[w]
+        for w in range(LANES):
+            factor[w] = counts[i, w] * weights[w] if t > 0 else 0.0
         for j in range(S):
             for w in range(LANES):
-                most[w] = max(most[w], beta[j, w])
+                most[w] = beta[j, w] if beta[j, w] > most[w] else most[w]
                 scaled[j, w] = b[i, j, w] * beta[j, w] * inverse[i, w]
+            for w in range(LANES):
                 past[j, i, w] = alpha[i, j, w]
-                onward[j, i, w] = scaled[j, w] * (counts[i, w] * weights[w]) if t > 0 else 0.0
+                onward[j, i, w] = scaled[j, w] * factor[w]
         product(At, A, scaled, beta)
 
 
@@ -246,7 +251,7 @@ def smooth_batch(
     n_blocks = (n + BLOCK - 1) // BLOCK
     messages = np.zeros((n_blocks + 1, S, LANES))
     produced, beta, scaled, most = np.ones(LANES), np.ones((S, LANES)), np.empty((S, LANES)), np.zeros(LANES)
-    prediction, part = np.empty((S, LANES)), np.empty((S, S))
+    prediction, part, powers = np.empty((S, LANES)), np.empty((S, S)), np.empty(S * LANES)
     n_sweeps = 2 * n_blocks if mode == SMOOTH else n_blocks
     for sweep in range(n_sweeps):
         block = sweep if sweep < n_blocks else 2 * n_blocks - 1 - sweep
@@ -261,7 +266,7 @@ def smooth_batch(
         if sweep != n_blocks:  # the last block is still there when the way back begins
             forward_block(
                 lane, scores, start, A, At, t0, messages[block], b, top, alpha, inverse, counts, prediction, total,
-                work[2, : h * size],
+                powers,
             )  # fmt: skip
         if sweep < n_blocks:
             messages[block + 1] = alpha[h]
