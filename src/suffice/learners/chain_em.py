@@ -59,8 +59,8 @@ class ChainProblem:
         if not self.prior.amount and not self.model.in_domain(moments):
             steps = np.array2string(np.asarray(moments.mass), precision=3)
             raise ValueError(
-                f"a state left the domain: its variance or probabilities are zero (steps in the states: {steps}). Fit with prior='auto', "
-                "or fewer states"
+                f"a state left the domain: its variance or probabilities are zero (steps in the states: {steps}). Fit with "
+                "prior='auto', or fewer states"
             )
         return self.model.parameters(self.rows.form, moments)
 
@@ -112,8 +112,8 @@ STARTS = ("auto", "kmeans", "k-means++", "random", "parts")
 def start_statistics(rows: ChainSteps, how: str, generator, labels: np.ndarray | None = None) -> ChainMoments:
     """Statistics of some first labelling of the steps.
 
-    "kmeans", "k-means++": of steps as points; "random": soft labels from a Dirichlet; "parts": equal parts of every sequence. `labels` (n,)
-    are the states that are known (-1: not).
+    "kmeans", "k-means++": of steps as points; "random": soft labels from a Dirichlet; "parts": equal parts of every sequence.
+    `labels` (n,) are the states that are known (-1: not).
     """
     found = labelling(rows, how, generator, labels)
     if labels is not None:
@@ -197,7 +197,7 @@ def begun(problem: ChainProblem, start, size: int, generator, max_iter: int, n_f
 
 
 def stream(problem: ChainProblem, state: Stream, size: int, first: int = 0) -> Stream:
-    """Steps over the sequences in their order; `log_likelihood` and `weight` are of their steps, each under the model before its batch."""
+    """Steps over the sequences in their order; `log_likelihood` and `weight` are of them, each under the model before its batch."""
     rows = problem.rows
     log_likelihood = total = 0.0
     for at in range(first, rows.n_sequences, size):

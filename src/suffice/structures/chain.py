@@ -158,7 +158,7 @@ class ChainChart:
 
 @dataclass(frozen=True, eq=False)
 class ChainPrior:
-    """Pseudo-statistics: one sequence's start, `amount` (at most 1) steps out of every state over its free cells, and rows of the emissions."""
+    """Pseudo-statistics: `amount` (at most 1) starts and steps out of every state over its free cells, and rows of the emissions."""
 
     chain: Chain
     emissions: ComponentPrior
@@ -201,8 +201,8 @@ TOPOLOGIES = ("ergodic", "left-right", "cyclic")
 def topology_cells(topology: Any, n_states: int) -> tuple[np.ndarray, np.ndarray]:
     """(start (S,), transitions (S, S)) with NaN where a topology leaves a cell free and 0 where it forbids it.
 
-    "ergodic": all are free. "left-right": begin in the first state, stay or go to the next one; ("left-right", skips): or over that many
-    more. "cyclic": stay or go to the next one, from the last to the first.
+    "ergodic": all are free. "left-right": begin in the first state, stay or go to the next one; ("left-right", skips): or over that
+    many more. "cyclic": stay or go to the next one, from the last to the first.
     """
     name, skips = (topology, 0) if isinstance(topology, str) else (topology[0], topology[1])
     if name not in TOPOLOGIES or not isinstance(skips, (int, np.integer)) or skips < 0:

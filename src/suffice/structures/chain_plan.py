@@ -1,8 +1,8 @@
 """Which steps of which sequences run side by side: lanes, pieces of long sequences, and shards that a thread takes at a time.
 
 A sequence is the rows offsets[i] .. offsets[i + 1] of a table of steps. A long one is cut into pieces that run as lanes of their own:
-a piece begins `burn` steps early from a flat message and goes on `burn` steps too long. Chains forget, so at a seam both neighbours know
-the same; `gap` measures it. A plan depends on the lengths alone, so threads do not change a bit of the result.
+a piece begins `burn` steps early from a flat message and goes on `burn` steps too long. Chains forget, so at a seam both know
+the same: `gap` measures it. A plan depends on the lengths alone, so threads do not change a bit of the result.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ FIRST_BATCHES = 8  # mini-batches that the first call of partial_fit finds its s
 
 
 class HMM(Answers, Watched, DensityMixin, BaseEstimator):
-    """Base of the hidden Markov models. A subclass says how steps are read (`_reader`), what emits them (`_emissions`) and what it shows
-    (`_expose`, `_n_emission_parameters`)."""
+    """Base of the hidden Markov models. A subclass says how steps are read (`_reader`), what emits them (`_emissions`) and
+    what it shows (`_expose`, `_n_emission_parameters`)."""
 
     _estimator_type = "density_estimator"
     _default_start = "kmeans"
