@@ -121,7 +121,7 @@ def test_no_step_of_em_raises_the_objective(kind, topology, learner):
 
 
 def test_threads_do_not_change_a_bit():
-    lengths = np.random.default_rng(0).integers(0, 900, size=120)
+    lengths = np.random.default_rng(0).integers(0, 900, size=300)
     found = []
     for n_jobs in (1, 2, 3):
         problem, start = problem_of("diag", lengths=lengths, n_jobs=n_jobs)

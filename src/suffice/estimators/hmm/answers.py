@@ -13,7 +13,6 @@ from ...learners.chain_steps import ChainSteps
 from ...reading.guards import one_blas_thread
 from ...reading.sequences import Sequences, sequences_of
 from ..checks import check_whole
-from ..validation import validated
 
 
 class Answers:
@@ -30,6 +29,7 @@ class Answers:
     _stored_model: Any
     _reader_: Any
     _read: Any  # HMM's
+    _validated: Any
     _n_emission_parameters: Any
 
     # -- states -------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class Answers:
         filled, std = cells, np.zeros(cells.shape)
         if np.isnan(cells).any():
             filled, std = self._stored_model.emissions.imputed(self.moments_.emissions, cells, self._smoothed(rows))
-        given = validated(self, self._reader_, steps.table, reset=False) if steps.n_steps else cells
+        given = self._validated(self._reader_, steps.table, reset=False) if steps.n_steps else cells
         table = self._reader_.filled(given, self._reader_.unread(filled))
         if hasattr(table, "iloc"):
             result = X.copy()

@@ -23,9 +23,8 @@ from ...reading.sequences import Sequences, sequences_of
 from ...structures.chain import Chain, ChainPrior, topology_cells
 from ...structures.component_prior import default_amount
 from ..checks import check_fits_together, check_jobs, check_one_of, check_tol, check_whole, is_number
-from ..validation import column_names, validated
+from ..contract import Contract
 from ..warm import last_fit
-from ..watched import Watched
 from .answers import Answers
 from .sections import ALGORITHMS
 from .states import checked_cells, evidence_of
@@ -33,7 +32,7 @@ from .states import checked_cells, evidence_of
 FIRST_BATCHES = 8  # mini-batches that the first call of partial_fit finds its start on
 
 
-class HMM(Answers, Watched, DensityMixin, BaseEstimator):
+class HMM(Answers, Contract, DensityMixin, BaseEstimator):
     """Base of the hidden Markov models. A subclass says how steps are read (`_reader`), what emits them (`_emissions`) and
     what it shows (`_expose`, `_n_emission_parameters`)."""
 
@@ -255,8 +254,8 @@ class HMM(Answers, Watched, DensityMixin, BaseEstimator):
         """(n, D) array: the steps as the emissions take them."""
         if not steps.n_steps and not reset:
             return np.zeros((0, self.n_features_in_))
-        table = validated(self, reader, steps.table, reset=reset)
-        rows = reader.learn(table, column_names(self)) if reset else reader.rows(table)
+        table = self._validated(reader, steps.table, reset=reset)
+        rows = reader.learn(table, self._column_names()) if reset else reader.rows(table)
         return np.ascontiguousarray(rows, dtype=float)
 
     def _check_parameters(self) -> None:
@@ -280,10 +279,6 @@ class HMM(Answers, Watched, DensityMixin, BaseEstimator):
         print(text, flush=True)
 
     def __sklearn_tags__(self):
-        tags, reader = super().__sklearn_tags__(), self._reader()
+        tags = self._tagged(super().__sklearn_tags__(), self._reader())
         tags.input_tags.sparse = False
-        tags.input_tags.allow_nan = reader.takes_missing
-        tags.input_tags.positive_only = reader.is_positive
-        tags.input_tags.categorical = reader.has_categories
-        tags.input_tags.string = reader.takes_frames
         return tags
