@@ -143,12 +143,11 @@ class Answers:
             filled, std = self._stored_model.emissions.imputed(self.moments_.emissions, cells, self._smoothed(rows))
         given = self._validated(self._reader_, steps.table, reset=False) if steps.n_steps else cells
         table = self._reader_.filled(given, self._reader_.unread(filled))
-        if hasattr(table, "iloc"):
-            result = X.copy()
-            for name in table.columns:
-                result[name] = steps.unread(table[name].to_numpy())
-        else:
-            result = steps.unread(np.asarray(table))
+        result = steps.unread(np.asarray(table))
+        if hasattr(X, "iloc"):
+            cells, result = result, X.copy()
+            for j, name in enumerate(steps.table.columns):
+                result[name] = cells[:, j]
         return (result, steps.unread(self._reader_.unread_std(std))) if return_std else result
 
     def sample(self, n_steps=1, n_sequences=None, random_state=None):
