@@ -25,7 +25,7 @@ def run(mode, offsets, scores, start, A, end=None, weights=None, burn=None):
         closes = shard.closes if end is not None else np.zeros(len(own), bool)
         run_lanes(
             mode, shard.base, shard.length, shard.first, shard.last, shard.fresh, closes, weights[shard.sequence],
-            scores[rows], start, A, np.ones(S) if end is None else end, A.min() < 1e-250, own, begun, xi, ended,
+            scores[rows], True, start, A, np.ones(S) if end is None else end, A.min() < 1e-250, own, begun, xi, ended,
             posterior[rows], steps[rows], seams,
         )  # fmt: skip
         np.add.at(loglik, shard.sequence, own)

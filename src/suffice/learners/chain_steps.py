@@ -91,8 +91,8 @@ class ChainSteps:
         closes = shard.closes if parameters.end is not None else np.zeros(n, dtype=bool)
         run_lanes(
             mode, shard.base, shard.length, shard.first, shard.last, shard.fresh, closes, weights[shard.sequence], scores,
-            parameters.start, parameters.A, end, bool(parameters.A.min() < LEAST), loglik, begun, xi, ended, posterior,
-            steps, seams,
+            self.evidence is not None, parameters.start, parameters.A, end, bool(parameters.A.min() < LEAST), loglik,
+            begun, xi, ended, posterior, steps, seams,
         )  # fmt: skip
         out, mass = self.form.zeros() if has_sums else np.zeros(0), np.zeros(S)
         if has_sums:
@@ -107,7 +107,7 @@ class ChainSteps:
         for first in range(shard.begin, shard.end, form.chunk):
             n = min(form.chunk, shard.end - first)
             own = posterior[first - shard.start : first - shard.start + n]
-            mass += own.sum(axis=0)
+            mass += np.ones(n) @ own
             form.add(form.read(first, n, buffers), own, theta, out)
 
     def _parts(self, mode: int, parameters: Parameters, weights: np.ndarray, has_sums: bool) -> list[Part]:

@@ -92,10 +92,10 @@ def gap(shards: list[Shard], seams: list[np.ndarray]) -> float:
     sequence = np.concatenate([shard.sequence for shard in shards])
     first = np.concatenate([shard.start + shard.base + shard.first for shard in shards])
     order = np.lexsort((first, sequence))
-    messages = np.concatenate(seams)[order]
     together = sequence[order][1:] == sequence[order][:-1]
     if not together.any():
         return 0.0
+    messages = np.concatenate(seams)[order]
     with np.errstate(invalid="ignore", divide="ignore"):
         messages = messages / messages.sum(axis=2, keepdims=True)
         left, right = messages[:-1][together], messages[1:][together]
