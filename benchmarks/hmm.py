@@ -1,6 +1,6 @@
 """Hidden Markov models: an EM iteration and the best path, ours and hmmlearn's (where installed), from the same start on the same data.
 
-CPU seconds of one thread, best of several; wall seconds of two threads. `python -m benchmarks hmm`, or this file.
+CPU seconds of one thread, best of several; wall seconds of two threads. `python -m benchmarks hmm`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def cases() -> dict[str, tuple]:
     }  # fmt: skip
 
 
-def main() -> None:
+def run() -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     try:
@@ -107,4 +107,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run()

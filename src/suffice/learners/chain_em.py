@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..structures.chain import Chain, ChainMoments, ChainPrior
-from .chain_steps import ChainSteps, Expected
+from .chain_steps import ChainSteps, ExpectedSteps
 from .driver import run
 from .em import MAX_RESEEDED, STARVED, BatchEM
 from .online import Stream, moments_of, moved
@@ -50,7 +50,7 @@ class ChainProblem:
         """So that `tol` is the gain of a step's mean log-likelihood."""
         return 10.0 * self.rows.total
 
-    def expected(self, moments) -> Expected:
+    def expected(self, moments) -> ExpectedSteps:
         if self._last[0] is not moments:
             self._last = moments, self.rows.expected(self.parameters(moments))
         return self._last[1]
@@ -64,7 +64,7 @@ class ChainProblem:
             )
         return self.model.parameters(self.rows.form, moments)
 
-    def measured(self, moments, expected: Expected) -> Measure:
+    def measured(self, moments, expected: ExpectedSteps) -> Measure:
         nll = -expected.log_likelihood / max(self.rows.total, 1e-300)
         return Measure(-expected.log_likelihood - self.prior.log_density(moments), nll, nll)
 

@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 @dataclass
-class Expected:
+class ExpectedSteps:
     """Expected statistics under the moments they were taken at."""
 
     statistics: Any
@@ -126,7 +126,7 @@ class ChainSteps:
             longest = int(np.diff(self.offsets).max())
             self.burn = LONGER * self.burn if 8 * LONGER * self.burn < longest else None
 
-    def expected(self, parameters: Parameters) -> Expected:
+    def expected(self, parameters: Parameters) -> ExpectedSteps:
         """The E-step on all sequences."""
         S = self.chain.n_outcomes
         parts = self._parts(SMOOTH, parameters, self.weights, True)
@@ -142,7 +142,7 @@ class ChainSteps:
                     f"sequence {k} cannot occur in this chain: the transitions that are not zero allow no path through the states "
                     "that are known of it. Allow more transitions, or leave out states that are wrong"
                 )
-        return Expected(ChainMoments(begun, xi, ended, self.form.record(mass, out)), total)
+        return ExpectedSteps(ChainMoments(begun, xi, ended, self.form.record(mass, out)), total)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
