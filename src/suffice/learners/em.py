@@ -68,6 +68,9 @@ class MixtureProblem:
     def measure(self, moments) -> Measure:
         return self.measured(moments, self.expected(moments))
 
+    def reseeded(self, state: State) -> tuple[Any, tuple[int, ...]]:
+        return reseeded(self, state)
+
 
 @dataclass(frozen=True)
 class Expectations:
@@ -87,7 +90,7 @@ class BatchEM:
 
     def step(self, problem: MixtureProblem, state: State) -> State:
         memory = state.memory
-        statistics, fresh = reseeded(problem, state) if problem.reseeds else (memory.expected.statistics, ())
+        statistics, fresh = problem.reseeded(state) if problem.reseeds else (memory.expected.statistics, ())
         moments = problem.prior.posterior(statistics)
         expected = problem.expected(moments)
         return replace(

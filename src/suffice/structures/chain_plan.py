@@ -1,0 +1,103 @@
+"""Which steps of which sequences run side by side: lanes, pieces of long sequences, and shards that a thread takes at a time.
+
+A sequence is the rows offsets[i] .. offsets[i + 1] of a table of steps. A long one is cut into pieces that run as lanes of their own:
+a piece begins `burn` steps early from a flat message and goes on `burn` steps too long. Chains forget, so at a seam both know
+the same: `gap` measures it. A plan depends on the lengths alone, so threads do not change a bit of the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ..kernels.structures.chain import LANES
+
+BURN = 256  # steps that the messages of a piece warm up
+PIECE = 4096  # steps of a piece, if the burn-in is short
+SHARD = 16384  # steps of a shard, at least
+AGREES = 1e-11  # the most that messages at a seam may differ
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Lanes whose steps lie side by side: rows start .. stop are read, begin .. end count. Arrays have an entry for every lane."""
+
+    start: int
+    stop: int
+    begin: int
+    end: int
+    sequence: np.ndarray
+    base: np.ndarray  # first row, from `start`
+    length: np.ndarray
+    first: np.ndarray  # steps first .. last of the lane count
+    last: np.ndarray
+    fresh: np.ndarray  # whether the lane begins where its sequence begins
+    closes: np.ndarray  # whether it ends where that ends
+
+
+def planned(offsets: np.ndarray, burn: int | None = BURN, keep: np.ndarray | None = None) -> list[Shard]:
+    """Shards of all sequences (or those that `keep` says); burn=None: nothing is cut."""
+    lengths = np.diff(offsets)
+    piece = piece_length(lengths, burn)
+    shards: list[Shard] = []
+    lanes: list[tuple] = []
+    n_steps = 0
+    for k in np.flatnonzero(lengths > 0):
+        if keep is not None and not keep[k]:
+            continue
+        for lane in cut(int(k), int(offsets[k]), int(lengths[k]), piece, burn or 0):
+            if lanes and n_steps >= SHARD and len(lanes) % LANES == 0:
+                shards.append(shard_of(lanes))
+                lanes, n_steps = [], 0
+            lanes.append(lane)
+            n_steps += lane[2] - lane[1]
+    if lanes:
+        shards.append(shard_of(lanes))
+    return shards
+
+
+def piece_length(lengths: np.ndarray, burn: int | None) -> int:
+    """Steps of a piece: PIECE, less where lanes would stay empty, and never less than eight burn-ins."""
+    if burn is None:
+        return int(lengths.max(initial=1))
+    return max(min(PIECE, -(-int(lengths.sum()) // LANES)), 8 * burn)
+
+
+def cut(k: int, offset: int, length: int, piece: int, burn: int) -> list[tuple]:
+    """(sequence, first row, last row, first that counts, last that counts, sequence's first row, its last) of every lane."""
+    n = max(1, round(length / piece))
+    ends = [length * i // n for i in range(n + 1)]
+    return [
+        (k, max(0, a - burn) + offset, min(length, b + burn) + offset, a + offset, b + offset, offset, offset + length)
+        for a, b in pairwise(ends)
+    ]
+
+
+def shard_of(lanes: list[tuple]) -> Shard:
+    """Lanes sorted by their length, so that those of a batch end together."""
+    table = np.array(lanes, dtype=np.int64)
+    table = table[np.argsort(table[:, 1] - table[:, 2], kind="stable")]
+    sequence, run, stop, begin, end, first, last = table.T
+    start = int(run.min())
+    return Shard(
+        start, int(stop.max()), int(begin.min()), int(end.max()), sequence.copy(), run - start, stop - run, begin - run,
+        end - run, run == first, stop == last,
+    )  # fmt: skip
+
+
+def gap(shards: list[Shard], seams: list[np.ndarray]) -> float:
+    """The largest difference of neighbouring pieces' messages; infinity where one of them is not a number."""
+    sequence = np.concatenate([shard.sequence for shard in shards])
+    first = np.concatenate([shard.start + shard.base + shard.first for shard in shards])
+    order = np.lexsort((first, sequence))
+    together = sequence[order][1:] == sequence[order][:-1]
+    if not together.any():
+        return 0.0
+    messages = np.concatenate(seams)[order]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        messages = messages / messages.sum(axis=2, keepdims=True)
+        left, right = messages[:-1][together], messages[1:][together]
+        worst = max(np.abs(left[:, 1] - right[:, 0]).max(), np.abs(left[:, 3] - right[:, 2]).max())
+    return float(worst) if np.isfinite(worst) else np.inf
