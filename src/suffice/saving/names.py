@@ -83,6 +83,7 @@ PLACES = {
     "learners.step_sizes": "Constant InverseTime Power",
     "learners.stochastic": "Rate Stochastic",
     "learners.stream": "OutcomeStream",
+    "learners.structured": "Expected Structured StructuredProblem",
     "learners.topics.allocation": "Allocation Tokens",
     "learners.topics.allocation_passes": "AllocationProblem BatchAllocation OnlineAllocation Position SampledAllocation Shapes Sweeps",
     "learners.topics.gibbs": "Counts OnlineGibbs",
