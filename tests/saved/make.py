@@ -37,6 +37,11 @@ MODELS = {name: LIKELIHOOD for name in TABLES} | {
     "LDAClassifier": {"n_topics": 1, "loss": "nll", "random_state": 0},
     "LatentDirichletAllocation": {"n_topics": 2, "random_state": 0},
     "SigmoidBeliefNetwork": {"hidden": (2,), "data": "count", "max_iter": 2, "random_state": 0},
+    "BernoulliHMM": {"n_states": 2, "random_state": 0, "max_iter": 3, "tol": 0.1},
+    "CategoricalHMM": {"n_states": 2, "random_state": 0, "max_iter": 3, "tol": 0.1},
+    "GaussianHMM": {"n_states": 2, "random_state": 0, "max_iter": 3, "tol": 0.1},
+    "MixedHMM": {"n_states": 2, "random_state": 0, "max_iter": 3, "tol": 0.1},
+    "PoissonHMM": {"n_states": 2, "random_state": 0, "max_iter": 3, "tol": 0.1},
 }
 
 
