@@ -27,6 +27,8 @@ TABLES = [
 LIKELIHOOD = {"loss": "nll", "prior": 1.0}
 MODELS = {name: LIKELIHOOD for name in TABLES} | {
     "MixedNB": LIKELIHOOD | {"kinds": {"x0": "gaussian", "x1": "categorical"}},
+    "FamilyNB": LIKELIHOOD | {"family": "poisson"},
+    "FamilyMixture": {"n_components": 2, "family": "poisson", "random_state": 0},
     "MixtureClassifier": {"n_components": 1, "loss": "nll", "random_state": 0},
     "GaussianMixture": {"n_components": 2, "random_state": 0},
     "BernoulliMixture": {"n_components": 2, "binarize": 0.5, "random_state": 0},
