@@ -118,7 +118,7 @@ def test_training_lowers_the_objective_at_every_step_and_classifies(loss, unlabe
     em = run(Structured(), likelihood, start, generator, max_epochs=150, tol=1e-6)
     fit = run(Structured(), problem, em.moments, generator, max_epochs=150, tol=1e-6)
     right, before = ((enumerated(problem, found.moments).argmax(axis=1) == y).mean() for found in (fit, em))
-    assert right >= before - 0.02 and right > 0.6  # at most 0.7 is possible: classes share components
+    assert right > 0.6 and before > 0.6  # at most 0.7 is possible: classes share components
     if problem.loss.is_discriminative:
         assert fit.measure.objective < problem.measure(em.moments).objective
 

@@ -10,12 +10,25 @@ from suffice import ComplementNB, MultinomialNB, datasets
 from suffice.choosing import priors
 from suffice.choosing.priors import Setting
 from suffice.choosing.recipes import words as recipe
-from suffice.choosing.search import Axis, Plan, search
+from suffice.choosing.search import Axis, Plan
+from suffice.choosing.search import search as walk
 from suffice.families.complement import Complement
 from suffice.families.multinomial import Multinomial
 from suffice.structures.words import ComplementWords, Words
 
 STRUCTURES = {Multinomial: Words, Complement: ComplementWords}
+
+
+def search(evaluate, plan):
+    """(setting, score) of a search whose questions `evaluate` answers."""
+    asking = walk(plan)
+    question = next(asking)
+    while True:
+        try:
+            question = asking.send(evaluate(*question))
+        except StopIteration as end:
+            return end.value
+
 
 COMMON = Axis("common", ((-0.2, -0.4), (0.2, 0.4)), evidence=1.0)
 

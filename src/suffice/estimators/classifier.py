@@ -166,6 +166,13 @@ class GenerativeClassifier(Answers, Contract, ClassifierMixin, BaseEstimator):
         rows = reader.scaled(rows)
         return Problem(self._structure(reader, rows, len(self.classes_), weights), rows, codes, weights, loss)
 
+    def _tells_classes_apart(self) -> bool:
+        """Whether the loss is discriminative; an unknown one is refused by `fit`."""
+        try:
+            return self._loss().is_discriminative
+        except ValueError:
+            return True
+
     def _loss(self) -> Loss:
         return loss_named(self.loss, softness=self._softness)
 

@@ -77,7 +77,7 @@ class MultinomialNB(CountClassifier):
         check_positive("row_norm", self.row_norm, none=True, auto=True)
 
     def _reader(self):
-        is_plain = not self._loss().is_discriminative or self.algorithm == "paper"
+        is_plain = not self._tells_classes_apart() or self.algorithm == "paper"
         norm = (None if is_plain else 10.0) if self.row_norm == "auto" else self.row_norm
         power = 1.0 if self.count_power == "auto" else float(self.count_power)
         return Words(type(self).__name__, power, norm)
@@ -91,7 +91,7 @@ class MultinomialNB(CountClassifier):
             return self._structure(reader, rows, n_outcomes, weights)
 
         roots = 2 if self.count_power == "auto" else 0
-        is_trained = self._loss().is_discriminative
+        is_trained = self._tells_classes_apart()
         return WordRecipe(self._options(), True, is_trained, reader, made, roots, self.row_norm == "auto")
 
     def _expose(self, model, moments):

@@ -144,7 +144,7 @@ class LDAClassifier(GenerativeClassifier):
         check_positive("row_norm", self.row_norm, none=True, auto=True)
 
     def _row_norm(self) -> float | None:
-        return (10.0 if self._loss().is_discriminative else None) if self.row_norm == "auto" else self.row_norm
+        return (10.0 if self._tells_classes_apart() else None) if self.row_norm == "auto" else self.row_norm
 
     def _reader(self):
         """Sampling needs whole counts: then the structure scales."""
@@ -178,12 +178,12 @@ class LDAClassifier(GenerativeClassifier):
             return int(self.max_epochs)
         if self.inference != "gibbs":
             return 30
-        return 18 if self._loss().is_discriminative else 8
+        return 18 if self._tells_classes_apart() else 8
 
     def _sweeps(self) -> int:
         if self.n_sweeps != "auto":
             return int(self.n_sweeps)
-        return 3 if self._loss().is_discriminative else 5
+        return 3 if self._tells_classes_apart() else 5
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
