@@ -125,3 +125,22 @@ def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weights:
     else:
         raise ValueError(f"class_weight={class_weight!r} is neither None, 'balanced' nor a dict {{label: weight}}")
     return weights * np.where(labelled, factor[codes], 1.0)
+
+
+def checked_labels(labels, n: int, n_components: int) -> tuple[np.ndarray, bool]:
+    """(n,) array: the known components of rows, -1 where they are not known; and whether any is."""
+    if labels is None:
+        return np.full(n, -1, dtype=np.int64), False
+    try:
+        values = np.asarray(labels, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"labels holds what is not the number of a component: {error}") from error
+    if values.shape != (n,):
+        raise ValueError(f"labels has shape {values.shape}; it must have one component for each of the {n} rows")
+    values = np.where(np.isnan(values), -1, values)
+    wrong = (values != np.floor(values)) | (values < -1) | (values >= n_components)
+    if wrong.any():
+        raise ValueError(
+            f"labels has the value {values[wrong][0]:g}; components are 0 to {n_components - 1}, and -1 or NaN: unknown"
+        )
+    return values.astype(np.int64), bool((values >= 0).any())

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from ...families.rows import any_missing
 from ...learners.batch import Batch
@@ -26,11 +25,11 @@ from ...learners.stream import OutcomeStream
 from ...learners.watch import Watch
 from ...losses import loss_named
 from .. import priors
-from ..calibration import best_background, best_temperature, clipped_losses, shares
+from ..calibration import best_background, clipped_losses, shares
 from ..folds import deal
-from ..priors import ENOUGH, Setting
+from ..priors import Setting
 from ..search import Axis, Plan
-from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm
+from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, kept, noted
 
 # standard errors by which training must beat maximum likelihood; more for few rows: the best of several settings always looks good
 EVIDENCE = 2.0
@@ -341,26 +340,3 @@ class Tables(Recipe):
             size=0.0 if prior is None else float(prior.mass.sum()),
             keeps_likelihood=keeps and trained.choice.setting is None,
         )  # fmt: skip
-
-
-def kept(reason: str, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Choice:
-    """Maximum likelihood, its probabilities calibrated where that lowers the held-out log-loss: it is too sure of itself."""
-    frequency = shares(np.bincount(y, minlength=scores.shape[1]))
-    start = best_temperature(scores, y, weights)
-    background, temperature = best_background(scores, y, weights, start, frequency, free=True)
-    before = float(weights @ clipped_losses(scores, y))
-    rows = (1 - background) * softmax(temperature * scores, axis=1) + background * frequency
-    after = -float(weights @ np.log(rows[np.arange(len(y)), y]))
-    if after >= before * (1 - ENOUGH):
-        background, temperature = 0.0, 1.0
-    return Choice(None, temperature, min(before, after), reason, background)
-
-
-def noted(fit: Fit) -> Fit:
-    """The fit with a history of its one measure."""
-    if fit.measure is not None:
-        for name in ("objective", "nll", "ncll", "hinge", "accuracy"):
-            fit.history[name] = [getattr(fit.measure, name)]
-        fit.history["best"] = fit.history["objective"]
-        fit.history["shortened"], fit.history["seconds"] = [0], [0.0]
-    return fit

@@ -4,12 +4,12 @@ from .classifier import MixtureClassifier
 from .families import (
     BernoulliMixture,
     CategoricalMixture,
-    GaussianMixture,
     MixedMixture,
     MultinomialMixture,
     PoissonMixture,
 )
 from .family import FamilyMixture
+from .gaussian import GaussianMixture
 
 __all__ = [
     "BernoulliMixture",

@@ -22,67 +22,15 @@ from ...learners.variational import VariationalEM, VariationalProblem
 from ...learners.watch import Watch
 from ...reading.base import Reader
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
+from ...reading.labels import checked_labels
 from ...structures.component_prior import ComponentPrior, default_amount
 from ...structures.posterior import ConjugatePrior
 from ..checks import check_fits_together, check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number
 from ..contract import Contract
-from ..sections import with_sections
 from ..warm import Last, last_fit
 from .answers import Answers
 
 ALGORITHMS = ("em", "accelerated", "online", "variational")
-PARAMETERS = """
-    Parameters
-    ----------
-    n_components : int, default=1
-    tol : float, default=1e-3
-        EM stops when a pass raises the mean log-likelihood of a row (plus the log prior) by less.
-    max_iter : int, default=100
-        Most passes over the rows.
-    n_init : int, default=1
-        Starts; the best is kept.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
-        How a start is found. All of them take missing cells and weights.
-    prior : float or "auto", default="auto"
-        Pseudo-rows of every component (see `suffice.structures.component_prior`): no component collapses. 0 is maximum likelihood.
-    algorithm : {"em", "accelerated", "online", "variational"}, default="em"
-        Batch EM; EM that leaps along its path every other step, for components that overlap (half the passes or fewer); stepwise EM
-        in mini-batches (a pass or a few, for many rows); variational Bayes, which empties the components that the rows do not need.
-    batch_size : int or None, default=None
-        Rows of a mini-batch of "online" and `partial_fit`.
-    weight_concentration_prior : float or None, default=None
-        Of "variational": the Dirichlet parameter of the components' masses; None is 1 / n_components.
-    n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-    warm_start : bool, default=False
-        Start at the solution of the last fit (with as many components and columns, read with the same codes); `n_init` and given
-        starts then do not count.
-    verbose : int, default=0
-        Print a line a pass.
-    checkpoint : path or None, default=None
-        Where the fit writes where it stands, every `checkpoint_minutes`.
-    checkpoint_minutes : float, default=3.0
-    resume : path, True or None, default=None
-        A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
-"""
-
-ATTRIBUTES = """
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Probabilities of the components.
-    moments_ : record of arrays
-        The model as expected sufficient statistics.
-    lower_bound_, lower_bounds_ : mean log-likelihood of a row at the end, and after every pass ("variational": of the bound).
-    history_ : dict of lists
-    n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why EM stopped.
-    reseeded_ : list of components that were dying and began anew.
-    n_features_in_ : int
-"""
-
-
-documented = with_sections(PARAMETERS, ATTRIBUTES)
 
 
 class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
@@ -385,22 +333,3 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         # scikit-learn's check of sparse rows asks these of anything with `predict_proba`, and then for two columns or four
         tags.classifier_tags = ClassifierTags(multi_class=self.n_components == 4)
         return tags
-
-
-def checked_labels(labels, n: int, n_components: int) -> tuple[np.ndarray, bool]:
-    """(n,) array: the known components of rows, -1 where they are not known; and whether any is."""
-    if labels is None:
-        return np.full(n, -1, dtype=np.int64), False
-    try:
-        values = np.asarray(labels, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"labels holds what is not the number of a component: {error}") from error
-    if values.shape != (n,):
-        raise ValueError(f"labels has shape {values.shape}; it must have one component for each of the {n} rows")
-    values = np.where(np.isnan(values), -1, values)
-    wrong = (values != np.floor(values)) | (values < -1) | (values >= n_components)
-    if wrong.any():
-        raise ValueError(
-            f"labels has the value {values[wrong][0]:g}; components are 0 to {n_components - 1}, and -1 or NaN: unknown"
-        )
-    return values.astype(np.int64), bool((values >= 0).any())

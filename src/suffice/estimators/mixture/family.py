@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..checks import check_one_of
 from ..families import FAMILIES
-from .base import Mixture, documented
+from .base import Mixture
+from .sections import documented
 
 
 @documented
