@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from typing_extensions import override
 
 from .files import DataNotFound, cache_folder, data_folder, download, find, read_bytes, read_lines
 
@@ -48,6 +49,7 @@ class TextData:
     y_test: np.ndarray
     vocabulary: np.ndarray
 
+    @override
     def __repr__(self) -> str:
         n = f"{len(self.y_train)} + {len(self.y_test)} documents"
         return f"TextData({self.name!r}: {n}, {len(self.vocabulary)} words, {len(np.unique(self.y_train))} classes)"

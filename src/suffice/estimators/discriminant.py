@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from ..families import gaussian_diagonal, gaussian_full, gaussian_tied
 from ..structures.joint import Joint
 from .checks import check_one_of
@@ -55,13 +57,16 @@ class GaussianDiscriminant(GenerativeClassifier):
         )  # fmt: skip
         self.covariance = covariance
 
+    @override
     def _check_parameters(self):
         super()._check_parameters()
         check_one_of("covariance", self.covariance, MODELS)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return Joint.of(MODELS[self.covariance].for_data(rows, n_outcomes))
 
+    @override
     def _expose(self, model, moments):
         mean, self.covariance_ = model.family.parameters(moments.columns[0])
         self.means_ = mean + model.family.location

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
 from .belief_network import network_of, posterior_means, rows_of
 from .results import Estimate
@@ -24,10 +25,12 @@ class Perplexity(Estimate):
     """`per_sample` holds the held-out log-probability of each document, `details["tokens"]` its held-out tokens."""
 
     @property
+    @override
     def mean(self) -> float:
         return float(np.exp(-self.per_sample.sum() / self.details["tokens"].sum()))
 
     @property
+    @override
     def standard_error(self) -> float:
         """Delta method on the ratio of sums over documents."""
         tokens = self.details["tokens"]

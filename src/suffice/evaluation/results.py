@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from typing_extensions import override
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Estimate:
         n = len(self.per_sample)
         return float(np.std(self.per_sample, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
 
+    @override
     def __str__(self) -> str:
         how = f"{self.estimator}, {len(self.per_sample)} rows, {self.n_samples} samples a row"
         return f"{self.mean:.2f} +- {self.standard_error:.2f} ({how})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
 from .categorical import Categorical, Moments
 from .forms import ValueForm
@@ -23,9 +24,11 @@ class Bernoulli(Categorical):
     def for_data(cls, X, n_outcomes: int) -> Bernoulli:
         return cls(n_outcomes, X.shape[1], np.full(X.shape[1], 2, dtype=np.int64))
 
+    @override
     def block_sums(self, cells: np.ndarray) -> np.ndarray:
         return cells[0::2] + cells[1::2]
 
+    @override
     def statistics(self, X, shares) -> Moments:
         if isinstance(X, np.ndarray):
             return super().statistics(X, shares)
@@ -34,6 +37,7 @@ class Bernoulli(Categorical):
         off = mass - on if missing is None else mass - np.asarray(missing.T @ shares) - on
         return self.of_counts(np.stack([off, on], axis=1).reshape(2 * self.n_features, self.n_outcomes))
 
+    @override
     def labelled_statistics(self, X, outcomes, weights) -> Moments:
         if isinstance(X, np.ndarray):
             return super().labelled_statistics(X, outcomes, weights)
@@ -45,6 +49,7 @@ class Bernoulli(Categorical):
         off[np.abs(off) < 1e-12 * np.abs(seen)] = 0.0  # rounding
         return self.of_counts(np.stack([off, on], axis=2).reshape(len(seen), -1).T)
 
+    @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         if isinstance(X, np.ndarray):
             return super().log_densities(moments, X)
@@ -63,11 +68,14 @@ class Bernoulli(Categorical):
         seen, missing = without_missing(X)
         return off.sum(axis=0) - missing @ off + seen @ (values[1::2] - off)
 
+    @override
     def points(self, X, weights):
         return without_gaps(dense(X), weights)
 
+    @override
     def cells_of_logits(self, logits):
         return logits[::2].T, (logits[1::2] - logits[::2]).T
 
+    @override
     def form(self, X):
         return ValueForm(self, X)

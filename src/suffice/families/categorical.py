@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
+from typing_extensions import override
 
 from .base import KEEP, Change, Family
 from .charts import LogitChart
@@ -90,9 +91,11 @@ class Categorical(Family):
         indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
         return sparse.csr_matrix((np.ones(len(cells)), cells, indptr), shape=(len(X), int(self.n_categories.sum())))
 
+    @override
     def statistics(self, X, shares) -> Moments:
         return self.of_counts(self.one_hot(X).T @ shares)
 
+    @override
     def labelled_statistics(self, X, outcomes, weights) -> Moments:
         labelled, shape = np.flatnonzero(outcomes >= 0), (len(outcomes), self.n_outcomes)
         shares = sparse.csr_matrix((weights[labelled], (labelled, outcomes[labelled])), shape=shape)
@@ -100,6 +103,7 @@ class Categorical(Family):
 
     # -- the two coordinate systems -----------------------------------------------------------------------------------
 
+    @override
     def natural_of(self, moments: Moments) -> Natural:
         return Natural(np.log(self.probabilities(moments)))
 
@@ -108,30 +112,38 @@ class Categorical(Family):
         top = np.maximum.reduceat(natural.logit, self.offset, axis=0)
         return top + np.log(self.block_sums(np.exp(natural.logit - top[self.column_of])))
 
+    @override
     def log_partitions(self, natural: Natural) -> np.ndarray:
         return self.log_norms(natural).sum(axis=0)
 
+    @override
     def moments_of(self, natural: Natural, mass) -> Moments:
         return self.of_counts(mass * np.exp(natural.logit - self.log_norms(natural)[self.column_of]))
 
+    @override
     def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
         seen = statistics.count != 0
         return float(statistics.count[seen] @ np.log(self.probabilities(moments)[seen]))
 
+    @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         return self.one_hot(X) @ np.log(self.probabilities(moments))
 
     # -- domain, steps, priors ----------------------------------------------------------------------------------------
 
+    @override
     def in_domain(self, moments: Moments) -> bool:
         return moments.is_finite() and bool((moments.count > 0).all())
 
+    @override
     def weight_of(self, mass):
         return np.repeat(mass[None], self.n_features, axis=0)
 
+    @override
     def at_weight(self, moments: Moments, weight) -> Moments:
         return Moments(weight[self.column_of] * self.probabilities(moments), weight)
 
+    @override
     def move(self, moments: Moments, direction: Moments, rate: float, change: Change) -> tuple[Moments, int]:
         count = moments.count + rate * direction.count
         least = KEEP * moments.count
@@ -140,21 +152,26 @@ class Categorical(Family):
         count *= change.after / self.column_sums(count)
         return Moments(count, self.weight_of(change.after)), n_shortened
 
+    @override
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """`amount` in every cell."""
         return self.of_counts(np.full_like(statistics.count, float(amount)))
 
+    @override
     def typical(self, statistics: Moments) -> np.ndarray:
         """(cells,) array: frequencies, with a trace of every category."""
         count = statistics.count.sum(axis=1) + 1.0 / self.n_categories[self.column_of]
         return count / self.column_sums(count)
 
+    @override
     def pseudo_rows(self, statistics: Moments, amount: float, typical) -> Moments:
         return self.of_counts(np.repeat(amount * typical[:, None], self.n_outcomes, axis=1))
 
+    @override
     def conjugate(self, statistics: Moments) -> Dirichlets:
         return Dirichlets(self, (self.typical(statistics),))
 
+    @override
     def points(self, X, weights):
         hot = self.one_hot(X).toarray()
         hot[np.isnan(dense(X))[:, self.column_of]] = np.nan
@@ -167,22 +184,27 @@ class Categorical(Family):
         """Log probabilities of the cells in the shape the form takes."""
         return (logits,)
 
+    @override
     def form(self, X):
         return CategoryForm(self, X)
 
+    @override
     def chart(self, moments):
         return LogitChart(self, moments)
 
     # -- compiled code and new rows -----------------------------------------------------------------------------------
 
+    @override
     def state_of(self, moments: Moments) -> tuple:
         weight = self.block_sums(moments.count)
         count = np.ascontiguousarray(moments.count.copy())
         return count, weight, np.log(count), np.log(weight), self.offset
 
+    @override
     def moments_of_state(self, state: tuple) -> Moments:
         return Moments(state[0].copy(), state[1].copy())
 
+    @override
     def imputed(self, moments: Moments, X, responsibilities):
         """Modes; their standard deviation is that of the event that the cell is its mode, sqrt(p (1 - p))."""
         probabilities = self.probabilities(moments)
@@ -195,6 +217,7 @@ class Categorical(Family):
             spread[rows, j] = np.sqrt(np.maximum(top * (1 - top), 0.0))
         return filled, spread
 
+    @override
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         probabilities = self.probabilities(moments)
         X = np.empty((len(outcomes), self.n_features))

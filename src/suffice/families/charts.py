@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from .forms import LOG_2PI
 from .forms_correlated import log_peak
@@ -60,15 +61,18 @@ class Chart:
 class CellChart(Chart):
     """Of `columns.Columns`: the coefficients of its statistics, by the family's own pair of maps."""
 
+    @override
     def blocks(self, moments):
         return list(self.family.unconstrained(*self.family.coefficients(*self.family.means_of(moments))))
 
     def _means(self, blocks) -> tuple:
         return self.family.means(*self.family.constrained(*blocks))
 
+    @override
     def record(self, blocks, mass):
         return self.family.from_means(self.family.weight_of(mass), *self._means(blocks))
 
+    @override
     def slopes(self, blocks, statistics):
         weight, *sums = statistics.arrays()
         gradients = tuple(own - weight * mean for own, mean in zip(sums, self._means(blocks), strict=True))
@@ -78,10 +82,12 @@ class CellChart(Chart):
 class DiagonalChart(Chart):
     """Means and log variances, in units of typical deviations; spherical: one log variance for all columns of an outcome."""
 
+    @override
     def _prepare(self, moments):
         self.unit = np.sqrt(self.family.typical(moments))
         self.is_spherical = self.family.is_spherical
 
+    @override
     def blocks(self, moments):
         mean, variance = self.family.parameters(moments)
         if self.is_spherical:
@@ -101,20 +107,24 @@ class DiagonalChart(Chart):
     def _parameters(self, blocks) -> tuple[np.ndarray, np.ndarray]:
         return blocks[0] * self.unit, self._variance(blocks[1]) * self.unit**2
 
+    @override
     def record(self, blocks, mass):
         return self.family.from_parameters(self.family.weight_of(mass), *self._parameters(blocks))
 
+    @override
     def coefficients(self, blocks, mass, form):
         mean, variance = self._parameters(blocks)
         constant = -0.5 * (np.log(variance) + LOG_2PI + mean**2 / variance)
         return form.of_cells(constant, mean / variance, -0.5 / variance)
 
+    @override
     def log_likelihood(self, blocks, mass, statistics):
         mean, variance = self._parameters(blocks)
         squares = statistics.second - 2 * mean * statistics.first + mean**2 * statistics.weight
         cells = statistics.weight * (np.log(variance) + LOG_2PI) + squares / variance
         return -0.5 * float(cells.sum())
 
+    @override
     def slopes(self, blocks, statistics):
         mean, variance = blocks[0], self._variance(blocks[1])
         weight, first, second = statistics.weight, statistics.first / self.unit, statistics.second / self.unit**2
@@ -126,12 +136,14 @@ class DiagonalChart(Chart):
 class FullChart(Chart):
     """Means and lower factors of the precisions (logarithms on their diagonals), in units of typical deviations; tied: one factor."""
 
+    @override
     def _prepare(self, moments):
         self.unit = np.sqrt(self.family.typical(moments))
         self.is_tied = self.family.is_tied
         self.lower = np.tril_indices(self.family.n_features)
         self.diagonal = self.lower[0] == self.lower[1]
 
+    @override
     def blocks(self, moments):
         mean, covariance = self.family.parameters(moments)
         covariance = np.reshape(covariance, (-1, *covariance.shape[-2:])) / np.outer(self.unit, self.unit)
@@ -150,15 +162,18 @@ class FullChart(Chart):
     def _own(self, matrices: np.ndarray) -> np.ndarray:
         return matrices[0] if self.is_tied else matrices
 
+    @override
     def record(self, blocks, mass):
         inverse = np.linalg.inv(self._factors(blocks[1]))
         covariance = inverse.transpose(0, 2, 1) @ inverse * np.outer(self.unit, self.unit)
         return self.family.from_parameters(mass.copy(), blocks[0] * self.unit, self._own(covariance))
 
+    @override
     def coefficients(self, blocks, mass, form):
         whitening = self._own(self._factors(blocks[1]) / self.unit[:, None])
         return form.of_whitening(log_peak(whitening), blocks[0] * self.unit, whitening)
 
+    @override
     def log_likelihood(self, blocks, mass, statistics):
         factors = self._factors(blocks[1])
         scatter, total = self._scatter(blocks[0], statistics)
@@ -176,6 +191,7 @@ class FullChart(Chart):
             return scatter[None], np.array([weight.sum()])
         return second - cross - cross.transpose(0, 2, 1) + own, weight
 
+    @override
     def slopes(self, blocks, statistics):
         mean, factors = blocks[0], self._factors(blocks[1])
         weight, first = statistics.weight, statistics.first / self.unit
@@ -197,11 +213,14 @@ class LogitChart(Chart):
         shares = clipped_exp(logits - self.family.column_maxima(logits))
         return shares / self.family.column_sums(shares)
 
+    @override
     def blocks(self, moments):
         return [np.log(moments.count / self.family.column_sums(moments.count))]
 
+    @override
     def record(self, blocks, mass):
         return self.family.from_shares(self._shares(blocks[0]), mass)
 
+    @override
     def slopes(self, blocks, statistics):
         return [statistics.count - self._shares(blocks[0]) * self.family.column_sums(statistics.count)]

@@ -25,6 +25,7 @@ from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from .base import Change, Family, room_below
 from .charts import CellChart, clipped
@@ -104,9 +105,11 @@ class Columns(Family):
     def from_sums(self, weight: np.ndarray, *sums: np.ndarray):
         return self.record(weight, *sums)
 
+    @override
     def weight_of(self, mass):
         return np.repeat(mass[:, None], self.n_features, axis=1)
 
+    @override
     def statistics(self, X, shares):
         if not isinstance(X, np.ndarray) and type(self).phi is Columns.phi:
             seen, missing = without_missing(X) if any_missing(X) else (X, None)
@@ -124,12 +127,15 @@ class Columns(Family):
                 sum_ += r @ np.where(seen, values, 0.0)
         return self.record(weight, *sums)
 
+    @override
     def natural_of(self, moments):
         return self.natural(*self.coefficients(*self.means_of(moments)))
 
+    @override
     def log_partitions(self, natural):
         return self.log_norm(*natural.arrays()).sum(axis=1)
 
+    @override
     def moments_of(self, natural, mass):
         return self.from_means(self.weight_of(mass), *self.means(*natural.arrays()))
 
@@ -142,25 +148,30 @@ class Columns(Family):
         """The same for `forms.CellForm`, where none may be infinite."""
         return self.constant_and_coefficients(moments)
 
+    @override
     def log_likelihood(self, statistics, moments):
         with np.errstate(divide="ignore", invalid="ignore"):
             pairs = zip(statistics.arrays(), self.constant_and_coefficients(moments), strict=True)
             constants, *terms = (np.where(sums != 0, sums * found, 0.0) for sums, found in pairs)
         return float((sum(terms) + constants).sum())
 
+    @override
     def log_densities(self, moments, X):
         X = dense(X)
         seen, (constant, *found) = ~np.isnan(X), self.constant_and_coefficients(moments)
         terms = (np.where(seen, values, 0.0) @ c.T for values, c in zip(self.phi(X), found, strict=True))
         return sum(terms) + seen @ constant.T
 
+    @override
     def in_domain(self, moments):
         weight = moments.weight
         return moments.is_finite() and bool((weight > 0).all() and self.is_inside(*self.means_of(moments)).all())
 
+    @override
     def at_weight(self, moments, weight):
         return self.from_means(weight, *self.means_of(moments))
 
+    @override
     def move(self, moments, direction, rate: float, change: Change):
         means, (_, *changes) = self.means_of(moments), direction.arrays()
         old, gain = change.before[:, None], change.gain[:, None]
@@ -169,28 +180,35 @@ class Columns(Family):
         moved = [(old * mean + step * own) / new for mean, own in zip(means, changes, strict=True)]
         return self.from_means(self.weight_of(change.after), *moved), int((step < rate).sum())
 
+    @override
     def typical(self, statistics):
         """Expectations over all outcomes; a column never seen gets the smallest positive one of the others."""
         weight, *sums = statistics.arrays()
         means = [sum_.sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300) for sum_ in sums]
         return [np.where(m > 0, m, m[m > 0].min() if (m > 0).any() else 1.0) for m in means]
 
+    @override
     def pseudo_rows(self, statistics, amount, typical):
         return self.from_means(np.full((self.n_outcomes, self.n_features), float(amount)), *typical)
 
+    @override
     def pseudo_counts(self, statistics, amount):
         """`amount` rows as all outcomes are together."""
         return self.pseudo_rows(statistics, amount, self.typical(statistics))
 
+    @override
     def form(self, X):
         return (ValueForm if type(self).phi is Columns.phi else CellForm)(self, X)
 
+    @override
     def chart(self, moments):
         return CellChart(self, moments)
 
+    @override
     def state_of(self, moments) -> tuple:
         """The moments themselves: what `kernels.families.cells` takes."""
         return moments.copy().arrays()
 
+    @override
     def moments_of_state(self, state):
         return self.record(*(array.copy() for array in state[: self.n_statistics + 1]))

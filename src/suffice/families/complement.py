@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
 from .multinomial import Moments, Multinomial
 from .words import weighted_sums
@@ -30,18 +31,22 @@ class Complement(Multinomial):
     kernels = "suffice.kernels.families.complement"
     printed = ""
 
+    @override
     def statistics(self, X, shares) -> Moments:
         own = super().statistics(X, shares).count
         return Moments(weighted_sums(X, shares.sum(axis=1))[:, None] - own)
 
+    @override
     def labelled_statistics(self, X, outcomes, weights) -> Moments:
         own = super().labelled_statistics(X, outcomes, weights).count
         return Moments(np.maximum(own.sum(axis=1, keepdims=True) - own, 0.0))
 
+    @override
     def words_of_outcomes(self, statistics: Moments) -> np.ndarray:
         total = statistics.count.sum(axis=1, keepdims=True) / max(self.n_outcomes - 1, 1)
         return np.maximum(total - statistics.count, 0.0)
 
+    @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         """The scores; no density. (`log_likelihood` of pseudo-counts is the regulariser, with the other sign.)"""
         return -super().log_densities(moments, X)

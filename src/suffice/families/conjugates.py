@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import digamma, gammaln, multigammaln
+from typing_extensions import override
 
 from .forms import LOG_2PI
 
@@ -68,6 +69,7 @@ class Conjugate:
 class NormalGamma(Conjugate):
     """hyper = (kappa, shape, rate of every column); spherical: one precision for all columns of a component."""
 
+    @override
     def updated(self, statistics):
         kappa0, shape0, rate0 = self.hyper
         kappa = kappa0 + statistics.weight
@@ -78,6 +80,7 @@ class NormalGamma(Conjugate):
             weight, scatter = weight.sum(axis=1, keepdims=True), scatter.sum(axis=1, keepdims=True)
         return kappa, mean, shape0 + 0.5 * weight, rate0 + 0.5 * scatter
 
+    @override
     def cells(self, arrays):
         kappa, mean, shape, rate = arrays
         precision = np.broadcast_to(shape / rate, mean.shape)
@@ -85,6 +88,7 @@ class NormalGamma(Conjugate):
         constant = 0.5 * (log_precision - LOG_2PI - precision * mean**2 - 1.0 / kappa)
         return constant, precision * mean, -0.5 * precision
 
+    @override
     def divergence(self, arrays):
         kappa, mean, shape, rate = arrays
         kappa0, shape0, rate0 = self.hyper
@@ -92,6 +96,7 @@ class NormalGamma(Conjugate):
         rate0 = np.broadcast_to(rate0, np.shape(rate))
         return 0.5 * float(means.sum()) + gamma_divergence(shape, rate, shape0, rate0)
 
+    @override
     def mean_moments(self, arrays, mass):
         _, mean, shape, rate = arrays
         variance = np.broadcast_to(rate / shape, mean.shape)
@@ -104,6 +109,7 @@ class NormalWishart(Conjugate):
     def _own(self, matrices: np.ndarray) -> np.ndarray:
         return matrices[0] if self.family.is_tied else matrices
 
+    @override
     def updated(self, statistics):
         kappa0, dof0, scatter0 = self.hyper
         kappa = kappa0 + statistics.weight
@@ -121,6 +127,7 @@ class NormalWishart(Conjugate):
         parts = digamma(0.5 * (dof[:, None] - np.arange(d))).sum(axis=1)
         return parts + d * np.log(2.0) - log_determinant(scatter)
 
+    @override
     def coefficients(self, arrays, form):
         kappa, mean, dof, scatter = arrays
         d = self.family.n_features
@@ -128,6 +135,7 @@ class NormalWishart(Conjugate):
         constant = 0.5 * (self._log_precision(dof, scatter) - d * LOG_2PI - d / kappa)
         return form.of_whitening(constant, mean, self._own(whitening))
 
+    @override
     def divergence(self, arrays):
         kappa, mean, dof, scatter = arrays
         kappa0, dof0, scatter0 = self.hyper
@@ -142,6 +150,7 @@ class NormalWishart(Conjugate):
         spread = spread + 0.5 * dof * np.einsum("ab,kba->k", scatter0, inverse)
         return 0.5 * float(means.sum()) + float(spread.sum())
 
+    @override
     def mean_moments(self, arrays, mass):
         _, mean, dof, scatter = arrays
         return self.family.from_parameters(mass.copy(), mean, self._own(scatter / dof[:, None, None]))
@@ -154,18 +163,22 @@ def multigammaln_each(values: np.ndarray, d: int) -> np.ndarray:
 class Dirichlets(Conjugate):
     """hyper = (pseudo-counts of the cells). Categories, and words as one column of many categories: `family.columns_of(cells)`."""
 
+    @override
     def updated(self, statistics):
         return (self.hyper[0][:, None] + statistics.count,)
 
+    @override
     def cells(self, arrays):
         logs = [digamma(block) - digamma(block.sum(axis=0)) for block in self.family.columns_of(arrays[0])]
         return self.family.cells_of_logits(np.concatenate([arrays[0][:0], *logs]))
 
+    @override
     def divergence(self, arrays):
         prior = np.broadcast_to(self.hyper[0][:, None], arrays[0].shape)
         pairs = zip(self.family.columns_of(arrays[0]), self.family.columns_of(prior), strict=True)
         return sum(dirichlet_divergence(a, b) for a, b in pairs)
 
+    @override
     def mean_moments(self, arrays, mass):
         shares = [block / block.sum(axis=0) for block in self.family.columns_of(arrays[0])]
         return self.family.from_shares(np.concatenate([arrays[0][:0], *shares]), mass)
@@ -174,20 +187,24 @@ class Dirichlets(Conjugate):
 class Gammas(Conjugate):
     """hyper = (shape of every column, rate)."""
 
+    @override
     def updated(self, statistics):
         shape0, rate0 = self.hyper
         weight, total = statistics.arrays()
         return shape0 + total, rate0 + weight
 
+    @override
     def cells(self, arrays):
         shape, rate = arrays
         return -shape / rate, digamma(shape) - np.log(rate)
 
+    @override
     def divergence(self, arrays):
         shape, rate = arrays
         shape0, rate0 = (np.broadcast_to(value, shape.shape) for value in self.hyper)
         return gamma_divergence(shape, rate, shape0, rate0)
 
+    @override
     def mean_moments(self, arrays, mass):
         shape, rate = arrays
         return self.family.from_means(self.family.weight_of(mass), shape / rate)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ..kernels.structures import mixture as loops
 from .rows import any_missing
@@ -98,10 +99,12 @@ class CellForm(Form):
     statistic), (K, n_features) arrays, and `from_sums(seen, *sums)`.
     """
 
+    @override
     def _prepare(self) -> None:
         self.n_blocks = self.family.n_statistics + (not self.is_complete)
         self.size = self.n_blocks * self.family.n_features
 
+    @override
     def read(self, first, n, buffers):
         X, start = self.rows(first, n)
         part = X[start : start + n]
@@ -112,11 +115,13 @@ class CellForm(Form):
         np.concatenate(blocks, axis=1, out=buffers[:n], casting="unsafe")
         return buffers[:n]
 
+    @override
     def of_cells(self, constant, *coefficients):
         if self.is_complete:
             return constant.sum(axis=1), np.hstack(coefficients).T.copy()
         return np.zeros(len(constant)), np.hstack([constant, *coefficients]).T.copy()
 
+    @override
     def record(self, mass, out):
         blocks = [block.copy() for block in np.split(out.T, self.n_blocks, axis=1)]
         if self.is_complete:
@@ -127,12 +132,14 @@ class CellForm(Form):
 class SquareForm(CellForm):
     """phi = (z, z^2), z = x - location, by a compiled loop."""
 
+    @override
     def read(self, first, n, buffers):
         X, start = self.rows(first, n)
         loop = loops.squares if self.is_complete else loops.seen_squares
         loop(X, start, n, self.family.location, buffers)
         return buffers[:n]
 
+    @override
     def kernel(self):
         if not isinstance(self.X, np.ndarray):
             return None
@@ -142,17 +149,21 @@ class SquareForm(CellForm):
 class ValueForm(CellForm):
     """phi = x: the rows themselves. Sparse rows without missing cells stay sparse."""
 
+    @override
     def _prepare(self) -> None:
         super()._prepare()
         self.is_sparse = self.is_complete and not isinstance(self.X, np.ndarray)
 
     @property
+    @override
     def chunk(self) -> int:
         return 4096 if self.is_sparse else super().chunk
 
+    @override
     def buffers(self):
         return None if self.is_complete else super().buffers()
 
+    @override
     def read(self, first, n, buffers):
         if self.is_sparse:
             return first, n
@@ -162,6 +173,7 @@ class ValueForm(CellForm):
         loops.seen_values(X, start, n, buffers)
         return buffers[:n]
 
+    @override
     def scores(self, phi, theta):
         if not self.is_sparse:
             return super().scores(phi, theta)
@@ -169,12 +181,14 @@ class ValueForm(CellForm):
         loops.sparse_scores(self.X.indptr, self.X.indices, self.X.data, *phi, theta, scores)
         return scores
 
+    @override
     def add(self, phi, weights, theta, out):
         if not self.is_sparse:
             super().add(phi, weights, theta, out)
             return
         loops.sparse_sums(self.X.indptr, self.X.indices, self.X.data, *phi, weights, out)
 
+    @override
     def kernel(self):
         if self.is_sparse:
             return "words", (self.X.indptr, self.X.indices, self.X.data), NOTHING
@@ -186,12 +200,15 @@ class ValueForm(CellForm):
 class WordForm(ValueForm):
     """phi = the counts of a sparse row."""
 
+    @override
     def _prepare(self) -> None:
         self.is_sparse, self.is_complete, self.size = True, True, self.family.n_features
 
+    @override
     def of_cells(self, logits):
         return np.zeros(logits.shape[1]), np.ascontiguousarray(logits)
 
+    @override
     def record(self, mass, out):
         return self.family.from_sums(out.copy())
 
@@ -199,34 +216,43 @@ class WordForm(ValueForm):
 class CategoryForm(Form):
     """phi = one-hot of every column, never made: sums run over the cells of a row."""
 
+    @override
     def _prepare(self) -> None:
         if not isinstance(self.X, np.ndarray):
             self.X = self.X.toarray()
         self.size = int(self.family.n_categories.sum())
 
     @property
+    @override
     def chunk(self) -> int:
         return 4096
 
+    @override
     def buffers(self):
         return None
 
+    @override
     def read(self, first, n, buffers):
         return first, n
 
+    @override
     def of_cells(self, logits):
         return np.zeros(logits.shape[1]), np.ascontiguousarray(logits)
 
+    @override
     def scores(self, phi, theta):
         scores = np.empty((phi[1], self.family.n_outcomes))
         loops.category_scores(self.X, *phi, self.family.offset, theta, scores)
         return scores
 
+    @override
     def add(self, phi, weights, theta, out):
         loops.category_sums(self.X, *phi, self.family.offset, weights, out)
 
+    @override
     def record(self, mass, out):
         return self.family.of_counts(out.copy())
 
+    @override
     def kernel(self):
         return "categories", self.X, self.family.offset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from ..kernels.structures import mixture as loops
 from .forms import CACHE, LOG_2PI, Form
@@ -17,20 +18,24 @@ def log_peak(whitening: np.ndarray) -> np.ndarray:
 class FullForm(Form):
     """phi = (z, upper triangle of z z'); scores by whitening, which rounds less than the expanded square."""
 
+    @override
     def _prepare(self) -> None:
         d = self.family.n_features
         self.size = d + d * (d + 1) // 2
         self.triangle = np.triu_indices(d)
 
     @property
+    @override
     def chunk(self) -> int:
         return min(max(CACHE // (self.family.n_features * self.family.n_outcomes), 64), 1024)
 
+    @override
     def read(self, first, n, buffers):
         X, start = self.rows(first, n)
         loops.products(X, start, n, self.family.location, buffers)
         return buffers[:n]
 
+    @override
     def coefficients(self, moments):
         mean, covariance = self.family.parameters(moments)
         whitening = np.swapaxes(np.linalg.inv(np.linalg.cholesky(covariance)), -1, -2)
@@ -41,12 +46,14 @@ class FullForm(Form):
         side_by_side = np.ascontiguousarray(whitening.transpose(1, 0, 2).reshape(self.family.n_features, -1))
         return constant, (side_by_side, np.einsum("ka,kab->kb", mean, whitening))
 
+    @override
     def scores(self, phi, theta):
         side_by_side, centres = theta
         scores = np.empty((len(phi), self.family.n_outcomes))
         loops.whitened_scores(phi[:, : self.family.n_features] @ side_by_side, centres, scores)
         return scores
 
+    @override
     def record(self, mass, out):
         d = self.family.n_features
         packed, second = out[d:].T, np.empty((self.family.n_outcomes, d, d))
@@ -54,6 +61,7 @@ class FullForm(Form):
         second[:, self.triangle[1], self.triangle[0]] = packed
         return self.family.record(mass.copy(), out[:d].T.copy(), second)
 
+    @override
     def kernel(self):
         return ("products", self.X, self.family.location) if isinstance(self.X, np.ndarray) else None
 
@@ -61,24 +69,29 @@ class FullForm(Form):
 class TiedForm(FullForm):
     """phi = z. The second moments of all outcomes together depend on the rows' total weights alone."""
 
+    @override
     def _prepare(self) -> None:
         self.size = self.family.n_features
 
     chunk = Form.chunk
 
+    @override
     def zeros(self):
         d = self.family.n_features
         return np.zeros((d, self.family.n_outcomes + d))
 
+    @override
     def read(self, first, n, buffers):
         X, start = self.rows(first, n)
         np.subtract(X[start : start + n], self.family.location, out=buffers[:n])
         return buffers[:n]
 
+    @override
     def of_whitening(self, constant, mean, whitening):
         centres = mean @ whitening
         return constant - 0.5 * (centres**2).sum(axis=1), (whitening, np.ascontiguousarray(centres.T))
 
+    @override
     def scores(self, phi, theta):
         whitening, centres = theta
         white = phi @ whitening
@@ -86,17 +99,20 @@ class TiedForm(FullForm):
         scores -= 0.5 * np.einsum("ij,ij->i", white, white)[:, None]
         return scores
 
+    @override
     def add(self, phi, weights, theta, out):
         K = self.family.n_outcomes
         out[:, :K] += phi.T @ weights
         total = weights.sum(axis=1)
         out[:, K:] += (total[:, None] * phi).T @ phi
 
+    @override
     def record(self, mass, out):
         K = self.family.n_outcomes
         second = 0.5 * (out[:, K:] + out[:, K:].T)
         return self.family.record(mass.copy(), out[:, :K].T.copy(), second)
 
+    @override
     def kernel(self):
         return ("differences", self.X, self.family.location) if isinstance(self.X, np.ndarray) else None
 
@@ -107,25 +123,31 @@ class CompletedForm(Form):
     theta = (moments, extra): `extra` (K,) is what a row with an observed cell adds to its log-density.
     """
 
+    @override
     def _prepare(self) -> None:
         empty = self.family.statistics(np.zeros((0, self.family.n_features)), np.zeros((0, self.family.n_outcomes)))
         self.shapes = [np.shape(array) for array in empty.arrays()]
         self.size = sum(int(np.prod(shape)) for shape in self.shapes)
 
     @property
+    @override
     def chunk(self) -> int:
         return 4096
 
+    @override
     def buffers(self):
         return None
 
+    @override
     def zeros(self):
         return np.zeros(self.size)
 
+    @override
     def read(self, first, n, buffers):
         X, start = self.rows(first, n)
         return X[start : start + n]
 
+    @override
     def coefficients(self, moments):
         nothing = np.zeros(self.family.n_outcomes)
         return nothing, (moments, nothing)
@@ -137,14 +159,17 @@ class CompletedForm(Form):
         moments = self.family.from_parameters(np.ones(K), mean, covariance)
         return np.zeros(K), (moments, constant - log_peak(whitening))
 
+    @override
     def scores(self, phi, theta):
         moments, extra = theta
         scores = self.family.log_densities(moments, phi)
         return scores + np.where(np.isnan(phi).all(axis=1)[:, None], 0.0, extra)
 
+    @override
     def add(self, phi, weights, theta, out):
         out += self.family.completed_statistics(phi, weights, theta[0]).flat()
 
+    @override
     def record(self, mass, out):
         cuts = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
         arrays = [part.reshape(shape) for part, shape in zip(np.split(out, cuts), self.shapes, strict=True)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from typing_extensions import override
 
 from .base import Family
 from .charts import FullChart
@@ -47,6 +48,7 @@ class GaussianCorrelated(Family):
     def for_data(cls, X, n_outcomes: int) -> Self:
         return cls(n_outcomes, X.shape[1], location_of(X))
 
+    @override
     def centred(self, X, weights):
         return replace(self, location=weighted_means(dense(X), weights))
 
@@ -69,9 +71,11 @@ class GaussianCorrelated(Family):
 
     # -- missing cells ------------------------------------------------------------------------------------------------
 
+    @override
     def is_latent(self, X) -> bool:
         return any_missing(X)
 
+    @override
     def labelled_statistics(self, X, outcomes, weights) -> Moments:
         """Where cells are missing: their expectations under the maximum-likelihood estimate itself, found by EM."""
         if not self.is_latent(X):
@@ -84,12 +88,14 @@ class GaussianCorrelated(Family):
     def complete_statistics(self, X, outcomes, weights) -> Moments:
         return super().labelled_statistics(X, outcomes, weights)
 
+    @override
     def completed_statistics(self, X, shares, moments) -> Moments:
         if not self.is_latent(X):
             return self.statistics(X, shares)
         weight, first, second = completed_sums(dense(X) - self.location, shares, *self.each_outcome(moments))
         return Moments(weight, first, second.sum(axis=0) if self.is_tied else second)
 
+    @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         z, (mean, covariance) = dense(X) - self.location, self.each_outcome(moments)
         if self.is_latent(X):
@@ -101,32 +107,39 @@ class GaussianCorrelated(Family):
             result[:, k] = -0.5 * (distance + log_determinant(covariance[k]) + self.n_features * LOG_2PI)
         return result
 
+    @override
     def imputed(self, moments: Moments, X, responsibilities):
         filled, variance = imputed(X - self.location, responsibilities, *self.each_outcome(moments))
         return np.where(np.isnan(X), filled + self.location, X), np.sqrt(np.maximum(variance, 0.0))
 
+    @override
     def drawn(self, moments: Moments, X, outcomes, generator) -> np.ndarray:
         filled = drawn(X - self.location, outcomes, *self.each_outcome(moments), generator)
         return np.where(np.isnan(X), filled + self.location, X)
 
     # -- domain and priors --------------------------------------------------------------------------------------------
 
+    @override
     def in_domain(self, moments: Moments) -> bool:
         if not (moments.is_finite() and (moments.weight > 0).all()):
             return False
         return bool((np.linalg.eigvalsh(self.parameters(moments)[1]) > 0).all())
 
+    @override
     def at_weight(self, moments: Moments, weight) -> Moments:
         return self.from_parameters(weight, *self.parameters(moments))
 
     @property
+    @override
     def default_pseudo_counts(self) -> float:
         return self.n_features + 1.0
 
+    @override
     def typical(self, statistics: Moments) -> np.ndarray:
         """(d,) array: variances within outcomes."""
         return above_rounding(self.location, floored_variance(*self.variances(statistics)))
 
+    @override
     def resolved(self, moments: Moments, typical) -> Moments:
         mean, covariance = self.parameters(moments)
         square = (mean**2).max(axis=0) if self.is_tied else mean**2
@@ -141,27 +154,33 @@ class GaussianCorrelated(Family):
         covariance = units * ((vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2))
         return self.from_parameters(moments.weight, mean, covariance)
 
+    @override
     def ridged(self, moments: Moments, ridge: float) -> Moments:
         mean, covariance = self.parameters(moments)
         return self.from_parameters(moments.weight, mean, covariance + ridge * np.eye(self.n_features))
 
+    @override
     def conjugate(self, statistics: Moments) -> NormalWishart:
         second = statistics.second if self.is_tied else statistics.second.sum(axis=0)
         kappa, typical = wide(self.typical(statistics), np.diagonal(second), statistics.weight.sum())
         dof = self.n_features + 2.0
         return NormalWishart(self, (kappa, dof, dof * np.diag(typical)))
 
+    @override
     def points(self, X, weights):
         return standardised(dense(X) - self.location, weights)
 
+    @override
     def form(self, X):
         if self.is_latent(X):
             return CompletedForm(self, X, False)
         return (TiedForm if self.is_tied else FullForm)(self, X, True)
 
+    @override
     def chart(self, moments):
         return FullChart(self, moments)
 
+    @override
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         mean, covariance = self.parameters(moments)
         noise, factor = generator.standard_normal((len(outcomes), self.n_features)), np.linalg.cholesky(covariance)

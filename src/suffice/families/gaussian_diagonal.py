@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from typing_extensions import override
 
 from .base import KEEP, Change, room_below
 from .charts import DiagonalChart
@@ -103,16 +104,20 @@ class GaussianDiagonal(Columns):
     printed = "gaussian"
 
     @classmethod
+    @override
     def for_data(cls, X, n_outcomes: int) -> Self:
         return cls(n_outcomes, X.shape[1], location_of(X))
 
+    @override
     def centred(self, X, weights):
         return replace(self, location=weighted_means(dense(X), weights))
 
+    @override
     def phi(self, X):
         z = X - self.location
         return z, z**2
 
+    @override
     def labelled_statistics(self, X, outcomes, weights) -> Moments:
         """Compiled; `statistics` of one-hot shares is its readable twin."""
         from ..kernels.families.gaussian_diagonal import add_labelled
@@ -126,6 +131,7 @@ class GaussianDiagonal(Columns):
             total = total + part
         return total
 
+    @override
     def statistics(self, X, shares) -> Moments:
         shape = (self.n_outcomes, self.n_features)
         weight, first, second = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -143,19 +149,23 @@ class GaussianDiagonal(Columns):
 
     # -- the maps of a cell -------------------------------------------------------------------------------------------
 
+    @override
     def coefficients(self, mean, square):
         variance = np.maximum(square - mean**2, 0.0)
         return mean / variance, -0.5 / variance
 
+    @override
     def means(self, linear, quadratic):
         variance = -0.5 / quadratic
         mean = linear * variance
         return mean, variance + mean**2
 
+    @override
     def log_norm(self, linear, quadratic):
         variance = -0.5 / quadratic
         return 0.5 * (linear**2 * variance + np.log(variance) + LOG_2PI)
 
+    @override
     def is_inside(self, mean, square):
         return np.maximum(square - mean**2, 0.0) > 0
 
@@ -167,11 +177,13 @@ class GaussianDiagonal(Columns):
 
     # -- the same about the means, which rounds less ------------------------------------------------------------------
 
+    @override
     def cells(self, moments: Moments):
         mean, variance = mean_and_variance(moments)
         precision = 1.0 / variance
         return -0.5 * (np.log(variance) + LOG_2PI + mean**2 * precision), mean * precision, -0.5 * precision
 
+    @override
     def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
         mean, variance = mean_and_variance(moments)
         squares = statistics.second - 2 * mean * statistics.first + mean**2 * statistics.weight
@@ -179,14 +191,17 @@ class GaussianDiagonal(Columns):
             terms = statistics.weight * (np.log(variance) + LOG_2PI) + squares / variance
         return -0.5 * float(terms.sum())
 
+    @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         z, cells = dense(X) - self.location, zip(*mean_and_variance(moments), strict=True)
         columns = np.stack([-0.5 * (LOG_2PI + np.log(v) + (z - m) ** 2 / v) for m, v in cells])
         return np.nansum(columns, axis=2).T  # a missing cell is integrated out
 
+    @override
     def at_weight(self, moments: Moments, weight) -> Moments:
         return from_parameters(weight, *mean_and_variance(moments))
 
+    @override
     def move(self, moments: Moments, direction: Moments, rate: float, change: Change) -> tuple[Moments, int]:
         mean, variance = mean_and_variance(moments)
         old, gain = change.before[:, None], change.gain[:, None]
@@ -208,24 +223,29 @@ class GaussianDiagonal(Columns):
     # -- priors -------------------------------------------------------------------------------------------------------
 
     @property
+    @override
     def default_pseudo_counts(self) -> float:
         return 3.0
 
+    @override
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """`amount` examples at each outcome's own mean with the pooled within-outcome variance."""
         mean, _ = mean_and_variance(statistics)
         variance = pseudo_variance(typical_variance(statistics), mean, statistics.weight, amount)
         return from_parameters(np.full_like(mean, amount), mean, variance)
 
+    @override
     def typical(self, statistics: Moments) -> np.ndarray:
         """(d,) array: variances within outcomes."""
         return above_rounding(self.location, typical_variance(statistics))
 
+    @override
     def pseudo_rows(self, statistics: Moments, amount: float, typical) -> Moments:
         """`amount` rows at the component's own mean with the typical variance V0: V = (W V_ml + amount V0) / (W + amount)."""
         mean, _ = mean_and_variance(statistics)
         return from_parameters(np.full_like(mean, amount), mean, np.broadcast_to(typical, mean.shape))
 
+    @override
     def resolved(self, moments: Moments, typical) -> Moments:
         mean, variance = mean_and_variance(moments)
         least = RESOLUTION * (mean**2 + typical)
@@ -233,39 +253,48 @@ class GaussianDiagonal(Columns):
             return moments
         return from_parameters(moments.weight, mean, np.maximum(variance, least))
 
+    @override
     def ridged(self, moments: Moments, ridge: float) -> Moments:
         mean, variance = mean_and_variance(moments)
         return from_parameters(moments.weight, mean, variance + ridge)
 
+    @override
     def conjugate(self, statistics: Moments) -> NormalGamma:
         squares, weight = statistics.second.sum(axis=0), statistics.weight.sum(axis=0)
         kappa, rate = wide(self.typical(statistics), squares, weight)
         return NormalGamma(self, (kappa, 1.0, float(rate.mean()) if self.is_spherical else rate))
 
+    @override
     def points(self, X, weights):
         return standardised(dense(X) - self.location, weights)
 
+    @override
     def form(self, X):
         return SquareForm(self, X)
 
+    @override
     def chart(self, moments):
         return DiagonalChart(self, moments)
 
     # -- compiled code and new rows -----------------------------------------------------------------------------------
 
+    @override
     def state_of(self, moments: Moments) -> tuple:
         mean, variance = mean_and_variance(moments)
         constant = -0.5 * (np.log(variance) + LOG_2PI).sum(axis=1)
         return moments.weight.copy(), mean + self.location, variance, 1 / variance, constant
 
+    @override
     def moments_of_state(self, state: tuple) -> Moments:
         weight, mean, variance, _, _ = state
         return from_parameters(weight.copy(), mean - self.location, variance)
 
+    @override
     def cell_moments(self, moments: Moments):
         mean, variance = mean_and_variance(moments)
         return mean + self.location, variance
 
+    @override
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         mean, variance = mean_and_variance(moments)
         noise = generator.standard_normal((len(outcomes), self.n_features))

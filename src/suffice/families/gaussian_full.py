@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
 from .base import KEEP, Change, room_below
 from .conjugates import log_determinant
@@ -43,12 +44,15 @@ def from_parameters(weight, mean, covariance) -> Moments:
 class GaussianFull(GaussianCorrelated):
     kernels = "suffice.kernels.families.gaussian_full"
 
+    @override
     def parameters(self, moments):
         return mean_and_covariance(moments)
 
+    @override
     def from_parameters(self, weight, mean, covariance) -> Moments:
         return from_parameters(weight, mean, covariance)
 
+    @override
     def complete_statistics(self, X, outcomes, weights) -> Moments:
         d = self.n_features
         first, second = np.zeros((self.n_outcomes, d)), np.zeros((self.n_outcomes, d, d))
@@ -60,6 +64,7 @@ class GaussianFull(GaussianCorrelated):
                 second[k] += (share * part).T @ part
         return Moments(label_masses(outcomes, weights, self.n_outcomes), first, second)
 
+    @override
     def statistics(self, X, shares) -> Moments:
         first = np.zeros((self.n_outcomes, self.n_features))
         second = np.zeros((self.n_outcomes, self.n_features, self.n_features))
@@ -70,20 +75,24 @@ class GaussianFull(GaussianCorrelated):
                 second[k] += (r[:, k, None] * z).T @ z
         return Moments(shares.sum(axis=0), first, second)
 
+    @override
     def natural_of(self, moments: Moments) -> Natural:
         mean, covariance = mean_and_covariance(moments)
         precision = np.linalg.inv(covariance)
         return Natural(np.einsum("kab,kb->ka", precision, mean), -0.5 * precision)
 
+    @override
     def log_partitions(self, natural: Natural) -> np.ndarray:
         covariance = np.linalg.inv(-2 * natural.quadratic)
         reach = np.einsum("ka,kab,kb->k", natural.linear, covariance, natural.linear)
         return 0.5 * (reach + log_determinant(covariance) + self.n_features * LOG_2PI)
 
+    @override
     def moments_of(self, natural: Natural, mass) -> Moments:
         covariance = np.linalg.inv(-2 * natural.quadratic)
         return from_parameters(mass.copy(), np.einsum("kab,kb->ka", covariance, natural.linear), covariance)
 
+    @override
     def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
         mean, covariance = mean_and_covariance(moments)
         cross = statistics.first[:, :, None] * mean[:, None, :]
@@ -92,6 +101,7 @@ class GaussianFull(GaussianCorrelated):
         logs = statistics.weight * (log_determinant(covariance) + self.n_features * LOG_2PI)
         return -0.5 * float((logs + distances).sum())
 
+    @override
     def move(self, moments: Moments, direction: Moments, rate: float, change: Change) -> tuple[Moments, int]:
         mean, covariance = mean_and_covariance(moments)
         old, gain, d = change.before, change.gain, self.n_features
@@ -115,12 +125,14 @@ class GaussianFull(GaussianCorrelated):
         moved = 0.5 * (moved + moved.transpose(0, 2, 1))
         return from_parameters(change.after.copy(), mean + stride, moved), int((step < rate).sum())
 
+    @override
     def variances(self, statistics: Moments):
         n = max(float(statistics.weight.sum()), 1e-300)
         within = np.einsum("k,kaa->a", statistics.weight, mean_and_covariance(statistics)[1]) / n
         square = np.einsum("kaa->a", statistics.second) / n
         return within, square - (statistics.first.sum(axis=0) / n) ** 2, square
 
+    @override
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """`amount` examples at each outcome's own mean, independent columns with the pooled within-outcome variance."""
         mean, _ = mean_and_covariance(statistics)
@@ -130,21 +142,25 @@ class GaussianFull(GaussianCorrelated):
         return from_parameters(np.full(self.n_outcomes, float(amount)), mean, spread)
 
     @property
+    @override
     def default_rows(self) -> float:
         return self.n_features + 1.0
 
+    @override
     def pseudo_rows(self, statistics: Moments, amount: float, typical) -> Moments:
         """`amount` rows at the component's own mean, independent columns with the typical variances."""
         mean, covariance = mean_and_covariance(statistics)
         spread = np.broadcast_to(np.diag(typical), covariance.shape)
         return from_parameters(np.full(self.n_outcomes, amount), mean, spread)
 
+    @override
     def state_of(self, moments: Moments) -> tuple:
         mean, covariance = mean_and_covariance(moments)
         constant = -0.5 * (log_determinant(covariance) + self.n_features * LOG_2PI)
         precision = np.ascontiguousarray(np.linalg.inv(covariance))
         return moments.weight.copy(), mean + self.location, covariance, precision, constant
 
+    @override
     def moments_of_state(self, state: tuple) -> Moments:
         weight, mean, covariance, _, _ = state
         symmetric = 0.5 * (covariance + covariance.transpose(0, 2, 1))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
 from .gaussian_diagonal import GaussianDiagonal, Moments, from_parameters, mean_and_variance
 
@@ -19,6 +20,7 @@ from .gaussian_diagonal import GaussianDiagonal, Moments, from_parameters, mean_
 class GaussianSpherical(GaussianDiagonal):
     is_spherical = True
 
+    @override
     def projected(self, moments: Moments) -> Moments:
         mean, variance = mean_and_variance(moments)
         weight = np.maximum(moments.weight.sum(axis=1, keepdims=True), 1e-300)

@@ -17,6 +17,7 @@ from typing import Self
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
+from typing_extensions import override
 
 from .base import KEEP, Change, Family
 from .charts import LogitChart
@@ -67,14 +68,17 @@ class Multinomial(Family):
             squared_row=max(float(weights @ squares) / total, 1e-300),
         )
 
+    @override
     def rows_of(self, X):
         return word_rows(X), "pairs"
 
     # -- data ---------------------------------------------------------------------------------------------------------
 
+    @override
     def statistics(self, X, shares) -> Moments:
         return Moments(weighted_sums(X, shares))
 
+    @override
     def labelled_statistics(self, X, outcomes, weights) -> Moments:
         from ..kernels.words.tables import add_labelled
 
@@ -88,12 +92,15 @@ class Multinomial(Family):
 
     # -- the two coordinate systems -----------------------------------------------------------------------------------
 
+    @override
     def natural_of(self, moments: Moments) -> Natural:
         return Natural(np.log(moments.count) - np.log(moments.weight))
 
+    @override
     def log_partitions(self, natural: Natural) -> np.ndarray:
         return self.length * logsumexp(natural.logit, axis=0)
 
+    @override
     def moments_of(self, natural: Natural, mass) -> Moments:
         return self.from_shares(np.exp(natural.logit - logsumexp(natural.logit, axis=0)), mass)
 
@@ -101,13 +108,16 @@ class Multinomial(Family):
         """Moments of these probabilities of the words, of mass[k] rows."""
         return Moments(mass * self.length * shares)
 
+    @override
     def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
         seen = statistics.count != 0
         return float(statistics.count[seen] @ self.natural_of(moments).logit[seen])
 
+    @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         return X @ self.natural_of(moments).logit
 
+    @override
     def log_base_measure(self, X) -> np.ndarray:
         terms = X.tocsr().copy()
         terms.data = gammaln(terms.data + 1)
@@ -115,17 +125,21 @@ class Multinomial(Family):
 
     # -- domain and steps ---------------------------------------------------------------------------------------------
 
+    @override
     def in_domain(self, moments: Moments) -> bool:
         from ..kernels.words.tables import all_positive
 
         return bool(all_positive(moments.count))
 
+    @override
     def weight_of(self, mass):
         return mass * self.length
 
+    @override
     def at_weight(self, moments: Moments, weight) -> Moments:
         return Moments(weight * (moments.count / moments.weight))
 
+    @override
     def direction(self, statistics: Moments, prior: Moments, moments: Moments, unseen, scale: float) -> Moments:
         """A block counts words and not examples: masses say nothing about its weight. Where a likelihood is fitted the expected part is
         the moments' own, so that a step is a mixture of moments (any multiple of q may be taken off a block: q changes alike)."""
@@ -133,6 +147,7 @@ class Multinomial(Family):
             return statistics + prior - scale * moments
         return statistics + prior - self.at_weight(moments, prior.weight + statistics.weight)
 
+    @override
     def move(self, moments: Moments, direction: Moments, rate: float, change: Change) -> tuple[Moments, int]:
         count = moments.count + rate * direction.count
         least = KEEP * moments.count
@@ -143,26 +158,32 @@ class Multinomial(Family):
     # -- priors -------------------------------------------------------------------------------------------------------
 
     @property
+    @override
     def default_pseudo_counts(self) -> float:
         return self.unit
 
+    @override
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """`amount` of every word."""
         return Moments(np.full_like(statistics.count, float(amount)))
 
+    @override
     def smoothed(self, statistics: Moments, mass, total: float) -> Moments:
         smooth = statistics + self.pseudo_counts(statistics, self.default_pseudo_counts)
         return smooth * (1.0 / total)
 
+    @override
     def typical(self, statistics: Moments) -> np.ndarray:
         """(n_features,) array: counts of a typical row, with a trace of every word."""
         count = statistics.count.sum(axis=1)
         count = count + max(float(count.sum()), 1.0) * 1e-3 / len(count)
         return self.length * count / count.sum()
 
+    @override
     def pseudo_rows(self, statistics: Moments, amount: float, typical) -> Moments:
         return Moments(np.repeat(amount * typical[:, None], self.n_outcomes, axis=1))
 
+    @override
     def conjugate(self, statistics: Moments) -> Dirichlets:
         return Dirichlets(self, (self.typical(statistics),))
 
@@ -186,18 +207,22 @@ class Multinomial(Family):
     def from_sums(self, count: np.ndarray) -> Moments:
         return Moments(count)
 
+    @override
     def form(self, X):
         return WordForm(self, X)
 
+    @override
     def chart(self, moments):
         return LogitChart(self, moments)
 
+    @override
     def points(self, X, weights):
         X = np.sqrt(np.maximum(dense(X), 0.0))
         return X / np.maximum(np.sqrt((X**2).sum(axis=1, keepdims=True)), 1e-300)
 
     # -- compiled code and new rows -----------------------------------------------------------------------------------
 
+    @override
     def state_of(self, moments: Moments) -> tuple:
         from ..kernels.words.tables import fill_logs
 
@@ -206,9 +231,11 @@ class Multinomial(Family):
         fill_logs(count, log_count)
         return count, weight, log_count, np.log(weight)
 
+    @override
     def moments_of_state(self, state: tuple) -> Moments:
         return Moments(state[0].copy())
 
+    @override
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         """Rows of Poisson length around the training rows' mean."""
         q = (moments.count / moments.weight).T

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln
+from typing_extensions import override
 
 from .columns import Columns
 from .conjugates import Gammas
@@ -45,19 +46,24 @@ class Poisson(Columns):
         """(K, n_features) array: expected counts; 0 in a block of no weight."""
         return self.means_of(moments)[0]
 
+    @override
     def coefficients(self, rate):
         return (np.log(rate),)
 
+    @override
     def means(self, log_rate):
         return (np.exp(log_rate),)
 
+    @override
     def log_norm(self, log_rate):
         return np.exp(log_rate)
 
+    @override
     def cells(self, moments):
         rate = self.rates(moments)
         return -rate, safe_log(rate)
 
+    @override
     def log_base_measure(self, X):
         if not isinstance(X, np.ndarray):
             X = without_missing(X)[0]
@@ -65,18 +71,23 @@ class Poisson(Columns):
             return -np.asarray(X.sum(axis=1)).ravel()
         return -np.nansum(gammaln(X + 1), axis=1)
 
+    @override
     def conjugate(self, statistics):
         return Gammas(self, (self.typical(statistics)[0], 1.0))
 
+    @override
     def points(self, X, weights):
         return without_gaps(np.sqrt(np.maximum(dense(X), 0.0)), weights)
 
+    @override
     def state_of(self, moments):
         rate = self.rates(moments)
         return *moments.copy().arrays(), np.log(rate), rate.sum(axis=1)
 
+    @override
     def cell_moments(self, moments):
         return self.rates(moments), self.rates(moments)
 
+    @override
     def sample(self, moments, outcomes, generator):
         return generator.poisson(self.rates(moments)[outcomes]).astype(float)

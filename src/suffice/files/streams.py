@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
+from typing_extensions import override
+
 from .table import DataError
 
 COMPRESSIONS: list[tuple[bytes, Any]] = [
@@ -25,9 +27,11 @@ class _Counted(io.RawIOBase):
     def __init__(self, file: IO[bytes]) -> None:
         self.file, self.count = file, 0
 
+    @override
     def readable(self) -> bool:
         return True
 
+    @override
     def readinto(self, buffer: Any) -> int:
         n = self.file.readinto(buffer)  # type: ignore[attr-defined]
         self.count += n
@@ -60,9 +64,11 @@ class Source(io.RawIOBase):
         """How much of the file has been read; None if its size is unknown."""
         return min(1.0, max(self.seen, self._counted.count) / self.size) if self.size else None
 
+    @override
     def readable(self) -> bool:
         return True
 
+    @override
     def readinto(self, buffer: Any) -> int:
         if self._position < len(self._head):
             piece: bytes = bytes(self._head[self._position : self._position + len(buffer)])
@@ -98,6 +104,7 @@ class Source(io.RawIOBase):
         self._recording = False
         return self
 
+    @override
     def close(self) -> None:  # readers close what they are given; only `finish` ends this one
         pass
 

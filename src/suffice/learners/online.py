@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ..engines.threads import shards
 from .driver import run
@@ -102,6 +103,7 @@ def moved(state: Stream, expected, weight: float, length: float) -> Stream:
 class OnlineProblem(MixtureProblem):
     """Judged by rows as they come, each under the model before its batch: a pass costs one E-step."""
 
+    @override
     def measure(self, moments) -> Measure:
         some = part_of(self.rows, slice(0, min(self.rows.n_rows, START_ROWS)))
         whole = float(self.weights.sum()) / max(float(some.weights.sum()), 1e-300)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from typing_extensions import override
 
 from ..losses import Loss
 from .driver import SelfDriven
@@ -78,6 +79,7 @@ class QuasiNewton(SelfDriven):
     def init(self, problem: GroupProblem, start, generator, warm=None) -> State:
         return State(start, generator, memory=Evaluations(problem.coordinates.vector(start), problem.first(start)))
 
+    @override
     def drive(self, problem: GroupProblem, state: State, record) -> None:
         """scipy's L-BFGS-B; `record` sees every step. While it runs the state's moments are vectors of coordinates."""
         memory, replay = state.memory, iter(list(state.memory.told))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from typing_extensions import override
+
 from .em import BatchEM, Expectations, MixtureProblem
 from .expectation import Expected
 from .problem import Measure
@@ -20,13 +22,16 @@ from .state import State
 class VariationalProblem(MixtureProblem):
     """`prior` is a `structures.posterior.ConjugatePrior`; what moves are posteriors in the place of moments."""
 
+    @override
     def scale(self, measure: Measure) -> float:
         """So that `tol` is the gain of the whole bound: components empty slowly, by little in the mean of a row."""
         return 10.0
 
+    @override
     def coefficients(self, moments):
         return self.prior.coefficients(moments)
 
+    @override
     def measured(self, moments, expected: Expected) -> Measure:
         objective = self.prior.divergence(moments) - expected.log_likelihood
         loss = objective / max(float(self.weights.sum()), 1e-300)
@@ -35,6 +40,7 @@ class VariationalProblem(MixtureProblem):
 
 @dataclass(frozen=True)
 class VariationalEM(BatchEM):
+    @override
     def step(self, problem: VariationalProblem, state: State) -> State:  # type: ignore[override]
         posterior = problem.prior.posterior(state.memory.expected.statistics)
         expected = problem.expected(posterior)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from typing_extensions import override
 
 
 @dataclass
@@ -140,9 +141,11 @@ class Watch:
 class Silent(Watch):
     """The observer of a run that is part of another one or of a stream: an interruption is the business of whoever began it."""
 
+    @override
     def inside(self, name: str) -> Watch:
         return self
 
+    @override
     def interrupt(self) -> None:
         raise KeyboardInterrupt
 

@@ -23,6 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
+from typing_extensions import override
 
 LABEL, NOTHING, RIVAL = "label", "nothing", "rival"  # what an expectation is given, besides the row
 
@@ -68,6 +69,7 @@ class Loss(ABC):
 
     # -- what follows --------------------------------------------------------------------------------------------------
 
+    @override
     def __init_subclass__(cls) -> None:
         cls.is_discriminative = sum(sign for _, sign in cls.terms) == 0
 

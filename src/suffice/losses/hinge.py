@@ -11,6 +11,7 @@ scores close to the margin still say how close.
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from .base import LABEL, RIVAL, Loss, best_rivals, own_scores, posteriors
 
@@ -22,9 +23,11 @@ class Hinge(Loss):
     has_dual = True
     has_corner = True
 
+    @override
     def labelled_values(self, scores, y):
         return np.maximum(0.0, self.margin - own_scores(scores, y) + best_rivals(scores, y)[1])
 
+    @override
     def labelled_weights(self, scores, y):
         rows, (rivals, best) = np.arange(len(y)), best_rivals(scores, y)
         active = own_scores(scores, y) - best < self.margin
@@ -33,6 +36,7 @@ class Hinge(Loss):
         weights[rows, rivals] = -1.0 * active
         return weights
 
+    @override
     def as_printed(self):
         return ScaledHinge(self.margin, self.softness, self.width)
 
@@ -43,6 +47,7 @@ class ScaledHinge(Hinge):
     kernels = "suffice.kernels.losses.hinge_scaled"
     has_dual = False
 
+    @override
     def labelled_weights(self, scores, y):
         weights, posterior = super().labelled_weights(scores, y), posteriors(scores)
         return np.where(weights > 0, 1.0 - posterior, np.where(weights < 0, -posterior, 0.0))

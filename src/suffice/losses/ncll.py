@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scipy.special import logsumexp
+from typing_extensions import override
 
 from .base import LABEL, NOTHING, Loss, one_hot, own_scores, posteriors
 
@@ -14,8 +15,10 @@ class NCLL(Loss):
     has_dual = True
     calibrates_itself = True
 
+    @override
     def labelled_values(self, scores, y):
         return logsumexp(scores, axis=1) - own_scores(scores, y)
 
+    @override
     def labelled_weights(self, scores, y):
         return one_hot(scores, y) - posteriors(scores)

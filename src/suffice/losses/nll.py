@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from .base import LABEL, Loss, one_hot, own_scores
 
 
@@ -12,8 +14,10 @@ class NLL(Loss):
     has_dual = True  # multipliers of labelled rows are one-hot; those without a label move (Neal and Hinton 1998)
     calibrates_itself = True
 
+    @override
     def labelled_values(self, scores, y):
         return -own_scores(scores, y)
 
+    @override
     def labelled_weights(self, scores, y):
         return one_hot(scores, y)

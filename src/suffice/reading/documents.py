@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
+from typing_extensions import override
 
 from .base import Reader
 
@@ -22,9 +23,11 @@ class Documents(Reader):
     takes_missing: ClassVar[bool] = False
     is_positive: ClassVar[bool] = True
 
+    @override
     def read(self, X):
         return counts_of(X, self.owner)
 
+    @override
     def scaled(self, rows):
         return rows if self.norm is None else scaled_to(rows, self.norm)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from .base import Reader
 from .guards import naming, refuse_huge
@@ -41,6 +42,7 @@ class Mixed(Reader):
     def n_categories(self) -> np.ndarray:
         return np.array([max(len(self.categories.get(name, [])), 1) for name in self.named[1]], dtype=np.int64)
 
+    @override
     def learn(self, X, names=None):
         columns = columns_of(X)
         self.columns = [f"x{j}" for j in range(len(columns))] if names is None else names
@@ -53,6 +55,7 @@ class Mixed(Reader):
         self.categories = {name: values for name, values in found.items() if values}
         return self.read(X)
 
+    @override
     def read(self, X):
         columns = columns_of(X)
         rows = np.empty((X.shape[0], len(columns)))
@@ -90,6 +93,7 @@ class Mixed(Reader):
                 raise ValueError(f"kinds[{name!r}]='bernoulli', but the column has more than two values")
         return found
 
+    @override
     def unread(self, rows):
         """Columns in their own order; objects where one is categorical."""
         is_object = any(not isinstance(value, (int, float)) for values in self.categories.values() for value in values)
@@ -102,14 +106,17 @@ class Mixed(Reader):
                 result[:, j] = np.array([*values, None], dtype=object)[:-1][rows[:, place].astype(int)]
         return result
 
+    @override
     def unread_std(self, std):
         result = np.empty_like(std)
         result[:, self.order] = std
         return result
 
+    @override
     def cells(self, given):
         return given, self.read(given)
 
+    @override
     def filled(self, given, X):
         if not hasattr(given, "iloc"):
             missing = np.vectorize(is_missing, otypes=[bool])(given)

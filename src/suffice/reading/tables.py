@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from typing_extensions import override
 
 from ..families.gaussian_diagonal import GaussianDiagonal, mean_and_variance
 from .base import Reader
@@ -25,6 +26,7 @@ class Flags(Reader):
 
     binarize: float | None = 0.0
 
+    @override
     def read(self, X):
         is_sparse = sparse.issparse(X)
         if is_sparse:
@@ -61,11 +63,13 @@ class Codes(Reader):
     def n_categories(self) -> np.ndarray:
         return np.array([len(values) for values in self.categories], dtype=np.int64)
 
+    @override
     def learn(self, X, names=None):
         X = X.toarray() if sparse.issparse(X) else X
         self.categories = self._found(X)
         return self.read(X)
 
+    @override
     def read(self, X):
         X = X.toarray() if sparse.issparse(X) else X
         codes = np.full(X.shape, np.nan)
@@ -92,6 +96,7 @@ class Codes(Reader):
             ]
         return [values if len(values) else np.zeros(1) for values in found]
 
+    @override
     def unread(self, rows):
         return np.stack([values[rows[:, j].astype(int)] for j, values in enumerate(self.categories)], axis=1)
 
@@ -114,9 +119,11 @@ class Counts(Reader):
 
     is_positive: ClassVar[bool] = True
 
+    @override
     def read(self, X):
         return counts(X, self.owner)
 
+    @override
     def settle(self, rows, codes, weights, n_outcomes, *, is_plain):
         """Given, 1 for the likelihood, or the pooled ratio of variance to mean within outcomes."""
         d, unit = rows.shape[1], self.given_unit
@@ -136,11 +143,13 @@ class Counts(Reader):
             typical = np.median(ratio[ratio > 0]) if (ratio > 0).any() else 1.0
             self.unit = np.where(ratio > 1e-3 * typical, ratio, typical)
 
+    @override
     def scaled(self, rows):
         if self.unit is None:
             return rows
         return rows @ sparse.diags(1.0 / self.unit) if sparse.issparse(rows) else rows / self.unit
 
+    @override
     def unread(self, rows):
         return rows if self.unit is None else rows * self.unit
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from typing_extensions import override
 
 from ..families.rows import any_missing
 from ..families.words import ScaledRows, row_sizes
@@ -33,6 +34,7 @@ class Words(Reader):
     takes_missing: ClassVar[bool] = False
     is_positive: ClassVar[bool] = True
 
+    @override
     def read(self, X):
         if any_missing(X):
             raise ValueError(
@@ -41,6 +43,7 @@ class Words(Reader):
             )
         return sparse.csr_matrix(counts(X, self.owner))
 
+    @override
     def scaled(self, rows):
         rows = counts_of(rows)
         if self.norm is None and self.power == self.unit == 1.0:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
+from typing_extensions import override
 
 from ..engines.threads import shards
 from ..families.base import room_below
@@ -75,6 +76,7 @@ class Enumerable(Structure):
     row_rate = 1.0  # the first rate of a stochastic pass with one step per row
     printed = ""  # which pass of Masegosa (2014) is printed for it (`learners.paper`)
 
+    @override
     def expect(self, moments, X, y, weights, given) -> Expectation:
         scores = self.scores(moments, X)
         if given is Given.NOTHING:

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from typing_extensions import override
 
 from ..families.base import Change, Family, room_below
 from ..families.rows import label_masses
@@ -50,22 +51,27 @@ class Joint(Enumerable):
     # -- its families -------------------------------------------------------------------------------------------------
 
     @cached_property
+    @override
     def n_outcomes(self) -> int:  # type: ignore[override]
         return self.families[0].n_outcomes
 
     @cached_property
+    @override
     def n_features(self) -> int:  # type: ignore[override]
         return sum(family.n_features for family in self.families)
 
     @property
+    @override
     def takes_sparse(self) -> bool:  # type: ignore[override]
         return any(family.takes_sparse for family in self.families)
 
     @property
+    @override
     def table_prior(self) -> bool:  # type: ignore[override]
         return all(family.table_prior for family in self.families)
 
     @property
+    @override
     def printed(self) -> str:  # type: ignore[override]
         return self.families[0].printed if len(self.families) == 1 else ""
 
@@ -114,17 +120,21 @@ class Joint(Enumerable):
 
     # -- data ---------------------------------------------------------------------------------------------------------
 
+    @override
     def statistics(self, X, y, weights) -> Moments:
         mass = label_masses(y, weights, self.n_outcomes)
         return self._moments(mass, lambda family, own: family.labelled_statistics(own, y, weights), self.split(X))
 
+    @override
     def expected_statistics(self, X, responsibilities) -> Moments:
         mass = responsibilities.sum(axis=0)
         return self._moments(mass, lambda family, own: family.statistics(own, responsibilities), self.split(X))
 
+    @override
     def is_latent(self, X) -> bool:
         return any(self._each(lambda family, own: family.is_latent(own), self.split(X)))
 
+    @override
     def completed_statistics(self, X, responsibilities, moments) -> Moments:
         return self._moments(
             responsibilities.sum(axis=0),
@@ -133,12 +143,14 @@ class Joint(Enumerable):
             self.split(X),
         )
 
+    @override
     def no_statistics(self) -> Moments:
         X = sparse.csr_matrix((0, self.n_features)) if self.takes_sparse else np.zeros((0, self.n_features))
         return self.statistics(X, np.zeros(0, dtype=np.int64), np.zeros(0))
 
     # -- the two coordinate systems -----------------------------------------------------------------------------------
 
+    @override
     def natural_of(self, moments: Moments) -> Natural:
         columns = tuple(self._each(lambda family, own: family.natural_of(own), moments.columns))
         constant = self.log_masses(moments)
@@ -147,33 +159,41 @@ class Joint(Enumerable):
                 constant = constant - family.log_partitions(own)
         return Natural(constant, columns)
 
+    @override
     def log_partitions(self, natural: Natural) -> np.ndarray:
         return sum(self._each(lambda family, own: family.log_partitions(own), natural.columns))
 
+    @override
     def moments_of(self, natural: Natural, total: float = 1.0) -> Moments:
         mass = total * np.exp(natural.constant + self.log_partitions(natural) - self.log_partition(natural))
         return self._moments(mass, lambda family, own: family.moments_of(own, mass), natural.columns)
 
+    @override
     def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
         own = self._each(lambda family, s, m: family.log_likelihood(s, m), statistics.columns, moments.columns)
         return expected_logs(statistics.mass, self.log_masses(moments)) + sum(own)
 
+    @override
     def log_joint(self, moments: Moments, X) -> np.ndarray:
         own = self._each(lambda family, m, part: family.log_densities(m, part), moments.columns, self.split(X))
         return self.log_masses(moments) + sum(own)
 
+    @override
     def log_base_measure(self, X):
         return sum(self._each(lambda family, own: family.log_base_measure(own), self.split(X)))
 
     # -- domain and steps ---------------------------------------------------------------------------------------------
 
+    @override
     def in_domain(self, moments: Moments) -> bool:
         is_open = bool(np.isfinite(moments.mass).all() and (moments.mass > 0).all())
         return is_open and all(self._each(lambda family, own: family.in_domain(own), moments.columns))
 
+    @override
     def at_masses(self, moments: Moments, mass) -> Moments:
         return self._moments(mass, lambda family, own: family.at_weight(own, family.weight_of(mass)), moments.columns)
 
+    @override
     def direction(self, statistics: Moments, prior: Moments, moments: Moments, pull: float = 0.0) -> Moments:
         whole, own = prior.mass.sum() + pull, moments.mass.sum()
         mass = whole * moments.mass / own
@@ -186,6 +206,7 @@ class Joint(Enumerable):
             moments.columns,
         )
 
+    @override
     def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
         """One step for all masses, so that their sum moves as it should, and one for every block of a family."""
         mass, gain = moments.mass, direction.mass
@@ -199,9 +220,11 @@ class Joint(Enumerable):
     # -- priors -------------------------------------------------------------------------------------------------------
 
     @property
+    @override
     def default_pseudo_counts(self) -> float:
         return self.families[0].default_pseudo_counts if len(self.families) == 1 else 1.0
 
+    @override
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """Of several families: `amount` times each one's own default."""
         nothing = np.zeros(self.n_outcomes)
@@ -213,10 +236,12 @@ class Joint(Enumerable):
             statistics.columns,
         )
 
+    @override
     def pooled(self, statistics: Moments) -> Moments:
         share = statistics.mass / statistics.mass.sum()
         return self._moments(statistics.mass, lambda family, own: family.pooled(own, share), statistics.columns)
 
+    @override
     def smoothed_maximum_likelihood(self, statistics: Moments) -> Moments:
         mass, total = self.smoothed_masses(statistics.mass), statistics.mass.sum()
         return self._moments(mass, lambda family, own: family.smoothed(own, mass, total), statistics.columns)
@@ -228,9 +253,11 @@ class Joint(Enumerable):
         """Where the families have their kernels."""
         return tuple(family.kernels for family in self.families)
 
+    @override
     def rows_of(self, X) -> tuple[Any, str]:
         return self.families[0].rows_of(X) if len(self.families) == 1 else Family.rows_of(self.families[0], X)
 
+    @override
     def state_of(self, moments: Moments) -> tuple:
         """((masses, their total and its logarithm, their logarithms), the families' states nested with the cuts of the columns)."""
         mass, total = moments.mass.copy(), self.total_of(moments.mass)
@@ -239,6 +266,7 @@ class Joint(Enumerable):
             own = (family.n_features, state, own)
         return (mass, np.array([total, np.log(total)]), np.log(mass)), own
 
+    @override
     def moments_of_state(self, state: tuple) -> Moments:
         states, own = [], state[1]
         for _ in self.families[1:]:
@@ -246,6 +274,7 @@ class Joint(Enumerable):
             own = own[2]
         return self._moments(state[0][0].copy(), lambda family, part: family.moments_of_state(part), [*states, own])
 
+    @override
     def scores(self, moments: Moments, X, state=None, which=None) -> np.ndarray:
         X = X if which is None else X[which]
         if self.is_latent(X):
@@ -255,6 +284,7 @@ class Joint(Enumerable):
         loops(self.modules, layout)["score_rows"](rows, X.shape[0], state or self.state_of(moments), scores)
         return scores
 
+    @override
     def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
         rows, layout = self.rows_of(X)
         if not loss.is_discriminative:  # weights of labelled rows are one-hot and stay
@@ -284,15 +314,18 @@ class Joint(Enumerable):
 
     # -- new rows and missing cells -----------------------------------------------------------------------------------
 
+    @override
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         return np.hstack(self._each(lambda family, own: family.sample(own, outcomes, generator), moments.columns))
 
+    @override
     def imputed(self, moments: Moments, X, responsibilities):
         parts = moments.columns, self.split(X)
         found = self._each(lambda family, own, part: family.imputed(own, part, responsibilities), *parts)
         filled, spread = zip(*found, strict=True)
         return np.hstack(filled), np.hstack(spread)
 
+    @override
     def drawn(self, moments: Moments, X, outcomes, generator) -> np.ndarray:
         parts = moments.columns, self.split(X)
         return np.hstack(self._each(lambda family, own, part: family.drawn(own, part, outcomes, generator), *parts))

@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 from scipy.special import digamma, gammaln, logsumexp
+from typing_extensions import override
 
 from ..engines.threads import Engine, shards
 from ..families.base import KEEP
@@ -137,6 +138,7 @@ class Topics(Enumerable):
         posterior = gammaln(shape.sum()) - gammaln(shape).sum() + ((shape - 1.0) * logs).sum()
         return words + float(prior - posterior)
 
+    @override
     def log_joint(self, moments: Moments, X) -> np.ndarray:
         X = sparse.csr_matrix(X)
         beta = moments.count / moments.count.sum(axis=0)
@@ -150,15 +152,18 @@ class Topics(Enumerable):
 
     # -- data ---------------------------------------------------------------------------------------------------------
 
+    @override
     def rows_of(self, X):
         return (X.indptr, X.indices, X.data), "pairs"
 
+    @override
     def is_latent(self, X) -> bool:
         return True
 
     def empty_shapes(self, n: int) -> np.ndarray:
         return np.empty((n, self.n_topics, self.n_outcomes))
 
+    @override
     def scores(self, moments, X, state=None, which=None, shapes=None, n_steps: int = FULL_STEPS) -> np.ndarray:
         """log p(x_i, k). With `shapes` inference starts there (and leaves them where it ends)."""
         from ..kernels.structures.topics import score_documents
@@ -204,6 +209,7 @@ class Topics(Enumerable):
         deque(Engine(self.n_jobs).each(score, shards(X.shape[0], SCORED)), maxlen=0)
         return scores, proportions
 
+    @override
     def expected_statistics(
         self,
         X,
@@ -237,9 +243,11 @@ class Topics(Enumerable):
             count += part
         return Moments(responsibilities.sum(axis=0), count)
 
+    @override
     def completed_statistics(self, X, responsibilities, moments) -> Moments:
         return self.expected_statistics(X, responsibilities, moments)
 
+    @override
     def statistics(self, X, y, weights) -> Moments:
         """What needs no inference: counts of labelled documents, shared by the topics alike."""
         labelled = np.flatnonzero(y >= 0)
@@ -256,18 +264,22 @@ class Topics(Enumerable):
 
     # -- the two coordinate systems -----------------------------------------------------------------------------------
 
+    @override
     def natural_of(self, moments: Moments) -> Natural:
         return Natural(log_masses(moments), np.log(moments.count) - np.log(moments.weight))
 
+    @override
     def log_partitions(self, natural: Natural) -> np.ndarray:
         return self.length * logsumexp(natural.logit, axis=0).mean(axis=0)
 
+    @override
     def moments_of(self, natural: Natural, total: float = 1.0) -> Moments:
         """Topics of a class get the same weight: proportions are the documents' business."""
         mass = total * np.exp(natural.constant - logsumexp(natural.constant))
         beta = np.exp(natural.logit - logsumexp(natural.logit, axis=0))
         return Moments(mass, beta * (mass * self.length / self.n_topics))
 
+    @override
     def log_likelihood(self, statistics: Moments, moments: Moments) -> float:
         seen = statistics.count != 0
         logs = (np.log(moments.count) - np.log(moments.weight))[seen]
@@ -275,20 +287,25 @@ class Topics(Enumerable):
 
     # -- domain and steps ---------------------------------------------------------------------------------------------
 
+    @override
     def in_domain(self, moments: Moments) -> bool:
         return moments.is_finite() and bool((moments.mass > 0).all() and (moments.count > 0).all())
 
+    @override
     def leaves_room(self, moments: Moments, prior: Moments) -> bool:
         return moments.is_finite() and bool((moments.mass > 0).all() and (moments.count >= 0.1 * prior.count).all())
 
+    @override
     def at_masses(self, moments: Moments, mass) -> Moments:
         return Moments(mass, mass * (self.length / self.n_topics) * (moments.count / moments.weight))
 
+    @override
     def direction(self, statistics: Moments, prior: Moments, moments: Moments, pull: float = 0.0) -> Moments:
         mass = (prior.mass.sum() + pull) * moments.mass / moments.mass.sum()
         weight = mass - prior.mass - statistics.mass + prior.weight + statistics.weight
         return statistics + prior - Moments(mass, weight * (moments.count / moments.weight))
 
+    @override
     def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
         count = moments.count + rate * direction.count
         least = KEEP * moments.count
@@ -296,9 +313,11 @@ class Topics(Enumerable):
         mass, shortened = moved_mass(moments.mass, direction.mass, rate)
         return Moments(mass, np.maximum(count, least)), shortened + n_shortened
 
+    @override
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         return Moments(np.zeros(self.n_outcomes), np.full_like(statistics.count, float(amount)))
 
+    @override
     def smoothed_maximum_likelihood(self, statistics: Moments) -> Moments:
         smooth = statistics + self.pseudo_counts(statistics, self.default_pseudo_counts)
         return replace(smooth * (1.0 / statistics.mass.sum()), mass=self.smoothed_masses(statistics.mass))
@@ -307,9 +326,11 @@ class Topics(Enumerable):
         """(W, Z, K) array: the table of words by topics and outcomes."""
         return moments.count
 
+    @override
     def no_statistics(self) -> Moments:
         return Moments(np.zeros(self.n_outcomes), np.zeros((self.n_features, self.n_topics, self.n_outcomes)))
 
+    @override
     def pooled(self, statistics: Moments) -> Moments:
         share = statistics.mass / statistics.mass.sum() / self.n_topics
         count = statistics.count.sum(axis=(1, 2), keepdims=True) * np.ones((1, self.n_topics, 1)) * share
@@ -317,13 +338,16 @@ class Topics(Enumerable):
 
     # -- compiled code ------------------------------------------------------------------------------------------------
 
+    @override
     def state_of(self, moments: Moments) -> tuple:
         count = np.array(moments.count, order="C")
         return moments.mass.copy(), np.array([moments.mass.sum()]), count, count.sum(axis=0)
 
+    @override
     def moments_of_state(self, state: tuple) -> Moments:
         return Moments(state[0].copy(), state[2].copy())
 
+    @override
     def row_tolerance(self, loss, prior, tolerance):
         """Multipliers of a loss with a corner are of the size of the prior's pseudo-counts, in units of a squared document, or 1."""
         if not loss.has_corner:
@@ -332,11 +356,13 @@ class Topics(Enumerable):
 
     # -- densities ----------------------------------------------------------------------------------------------------
 
+    @override
     def log_base_measure(self, X) -> np.ndarray:
         terms = X.copy()
         terms.data = gammaln(X.data + 1)
         return gammaln(np.asarray(X.sum(axis=1)).ravel() + 1) - np.asarray(terms.sum(axis=1)).ravel()
 
+    @override
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         """Documents of Poisson length around the mean one; proportions drawn from Dirichlet(a)."""
         beta = moments.count / moments.weight

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
 from ..families import multinomial
 from ..families.rows import any_missing
@@ -55,6 +56,7 @@ class Words(Joint):
         (mass, total, log_mass), (count, weight, log_count, log_weight) = state
         return mass, total, count, weight, log_count, log_weight, log_mass
 
+    @override
     def scores(self, moments, X, state=None, which=None) -> np.ndarray:
         from ..kernels.words.tables import score_rows
 
@@ -63,6 +65,7 @@ class Words(Joint):
         score_rows(self.rows_of(X)[0], which, self.flat(state or self.state_of(moments)), scores)
         return scores
 
+    @override
     def log_likelihood_of_state(self, statistics: Moments, state: tuple) -> float:
         from ..kernels.words.tables import weighed_logs
 
@@ -74,6 +77,7 @@ class Words(Joint):
         """Whether the passes made for words take such rows: every one has a label, and the loss is discriminative."""
         return loss.is_discriminative and not (y < 0).any()
 
+    @override
     def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
         """The passes made for words where speed matters.
 
@@ -95,9 +99,11 @@ class Words(Joint):
             return binary.binary_pass
         return few.dual_pass if self.n_outcomes <= few.MOST else passes.dual_pass
 
+    @override
     def steps_by_row(self, X, y, loss) -> bool:
         return self.n_outcomes > 1 and self.has_passes(y, loss)
 
+    @override
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
         one_pass, (rows, _) = self._stochastic_kernel().of(loss.kernels), self.rows_of(X)
         n_kept = one_pass(rows, y, weights, order, rates, self.flat(state), loss.settings, 1e-9)
@@ -110,12 +116,14 @@ class Words(Joint):
 
         return stochastic_pass
 
+    @override
     def row_tolerance(self, loss, prior, tolerance):
         """Multipliers of a loss with a corner are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
         if not loss.has_corner:
             return tolerance
         return 2.0 * tolerance * min(1.0, float(self.counts_of(prior).mean()) / self.squared_row)
 
+    @override
     def leaves_room(self, moments: Moments, prior: Moments) -> bool:
         from ..kernels.words.tables import keeps_share
 
@@ -130,26 +138,32 @@ class ComplementWords(Words):
     At maximum likelihood masses are equal: there is no bias.
     """
 
+    @override
     def total_of(self, mass):
         return mass.mean()
 
+    @override
     def statistics(self, X, y, weights) -> Moments:
         own = super().statistics(X, y, weights)
         return Moments(np.full(self.n_outcomes, own.mass.sum() / self.n_outcomes), own.columns)
 
+    @override
     def scores(self, moments, X, state=None, which=None) -> np.ndarray:
         state = state or self.state_of(moments)
         _, total, log_mass = state[0]
         return 2.0 * (log_mass - np.log(total[0])) - super().scores(moments, X, state, which)
 
+    @override
     def has_passes(self, y, loss) -> bool:
         return self.n_outcomes > 1 and super().has_passes(y, loss)
 
+    @override
     def _pass_for(self, loss):
         from ..kernels.words.complement import dual_pass
 
         return dual_pass
 
+    @override
     def _stochastic_kernel(self):
         from ..kernels.words.complement import stochastic_pass
 
@@ -169,6 +183,7 @@ class BernoulliWords(Joint):
         (mass, total, log_mass), (count, weight, log_count, log_weight, offset) = state
         return mass, total, count, weight, log_count, log_weight, log_mass, offset
 
+    @override
     def scores(self, moments, X, state=None, which=None) -> np.ndarray:
         if isinstance(X, np.ndarray):
             return super().scores(moments, X, state, which)
@@ -180,18 +195,21 @@ class BernoulliWords(Joint):
         constant = (log_count[0::2] - log_weight).sum(axis=0) + log_mass - np.log(total[0])
         return constant + rows @ (log_count[1::2] - log_count[0::2])
 
+    @override
     def log_likelihood_of_state(self, statistics: Moments, state: tuple) -> float:
         (_, total, log_mass), (_, _, log_count, log_weight, _) = state
         count = statistics.columns[0].count
         cells = float(np.vdot(count, log_count) - np.vdot(self.family.block_sums(count), log_weight))
         return cells + float(statistics.mass @ log_mass) - float(statistics.mass.sum() * np.log(total[0]))
 
+    @override
     def steps_by_row(self, X, y, loss) -> bool:
         """Whether the passes made for words take these rows."""
         if isinstance(X, np.ndarray) or not loss.is_discriminative or self.n_outcomes < 2 or len(y) < FEW_ROWS:
             return False
         return not any_missing(X) and not (y < 0).any()
 
+    @override
     def incremental_pass(self, X, y, weights, order, multipliers, state, loss, tolerance, slack):
         from ..kernels.words.bernoulli import dual_pass
         from ..kernels.words.bernoulli_work import finish, same_in_all, work_of
@@ -210,6 +228,7 @@ class BernoulliWords(Joint):
         finish(work, weight, log_weight)
         return n_moved, n_shortened, change / unit
 
+    @override
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
         from ..kernels.words.bernoulli import stochastic_pass
         from ..kernels.words.bernoulli_work import finish, work_of

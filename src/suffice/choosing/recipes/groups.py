@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ...engines.threads import Engine
 from ...learners.driver import run
@@ -55,6 +56,7 @@ class Groups(Recipe):
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
+    @override
     def n_classes(self, problem: Problem) -> int:
         return problem.model.n_outcomes // self.width
 
@@ -68,6 +70,7 @@ class Groups(Recipe):
         rows = Rows(form, np.ones(n), np.full(n, -1, dtype=np.int64), self.width, self.engine)
         return rows.group_scores(form.coefficients(moments))
 
+    @override
     def answering(self, structure) -> Answers:
         return Answers(structure, self.width)
 
@@ -107,6 +110,7 @@ class Groups(Recipe):
 
     # -- the loss -----------------------------------------------------------------------------------------------------
 
+    @override
     def prior(self, problem: Problem, statistics, setting: Setting, own=None):  # type: ignore[override]
         """Pseudo-statistics; `statistics` are the moments of EM, of any total."""
         model, em, J = problem.model, statistics, problem.model.n_outcomes
@@ -132,6 +136,7 @@ class Groups(Recipe):
             fit.ended(Stop.DOMAIN)
         return fit
 
+    @override
     def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch, start=None, steps=None) -> Fit:
         """EM, and from there the minimiser unless EM is what was chosen; the one that comes last begins at `start` if there is one."""
         if choice.setting is None:
@@ -152,22 +157,27 @@ class Groups(Recipe):
 
     # -- the choice ---------------------------------------------------------------------------------------------------
 
+    @override
     def enough_rows(self, n: int, n_classes: int) -> str:
         return f"{n} distinct rows are fewer than 10 for each class" if n < 10 * n_classes else ""
 
+    @override
     def deal(self, problem: Problem, generator):
         """A quarter of the labelled rows is held out; of few rows three quarters in turn."""
         dealt, n_folds = self.deal_unlabelled(problem, np.flatnonzero(problem.y >= 0), generator)
         return dealt, n_folds, n_folds
 
+    @override
     def deal_unlabelled(self, problem: Problem, labelled: np.ndarray, generator):
         dealt = deal(problem.y, labelled, generator, 4, MAX_ROWS)
         return dealt, 3 if len(dealt.rows) < 600 else 1
 
+    @override
     def plan(self, problem: Problem) -> Plan:
         pairs = TABLE_CANDIDATES if problem.model.table_prior else WORD_CANDIDATES
         return Plan(candidates=(None, *(Setting(*pair) for pair in pairs)))
 
+    @override
     def fold_scores(self, problem: Problem, fold: Fold, setting):
         memory = fold.memory
         if "em" not in memory:
@@ -177,9 +187,11 @@ class Groups(Recipe):
             moments = self.descended(fold.problem, moments, setting, TRIAL_STEPS, fold.watch.child("run")).moments
         return self.scores(problem.model, moments, problem.X[fold.held_out])
 
+    @override
     def kept_of(self, fold: Fold) -> dict:
         return {"em": fold.memory["em"]}
 
+    @override
     def verdict(self, held_out: HeldOut, setting, score: float) -> Choice:
         if setting is None:
             return Choice(None, 1.0, score, f"held-out log-loss {score:.4f} of EM is the lowest")
@@ -187,6 +199,7 @@ class Groups(Recipe):
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 
+    @override
     def settled(self, problem: Problem) -> Choice | None:
         if not problem.loss.is_discriminative or self.n_classes(problem) == 1 or self.options.algorithm == "em":
             return Choice(None, reason="the loss is the likelihood")
@@ -194,19 +207,23 @@ class Groups(Recipe):
             return None
         return Choice(Setting(float(self.options.prior), 0.0), reason=f"prior={self.options.prior!r} was given")
 
+    @override
     def trained(self, problem: Problem, choice: Choice, generator, watch: Watch, warm: Warm | None) -> Trained:
         start = None if warm is None else warm.moments
         return Trained(problem, self.fitted(problem, choice, generator, watch, start), choice)
 
     # -- rows without a label, streams --------------------------------------------------------------------------------
 
+    @override
     def unlabelled_weights(self, labelled: float, unlabelled: float) -> list[float]:
         return [0.1, 1.0]
 
+    @override
     def trial_seed(self, generator):
         seed = int(generator.integers(2**31))
         return lambda number: np.random.default_rng([seed, number])
 
+    @override
     def trial_scores(self, problem: Problem, choice: Choice, X, generator, watch: Watch) -> np.ndarray:
         fit = self.fitted(problem, choice, generator, watch.child("unlabelled"), steps=TRIAL_STEPS)
         return self.scores(problem.model, fit.moments, X)
@@ -214,9 +231,11 @@ class Groups(Recipe):
     def stream_prior(self, problem: Problem, em):
         return self.prior(problem, em, STREAM_TABLE if problem.model.table_prior else STREAM_WORDS)
 
+    @override
     def stream_begun(self, problem: Problem, generator) -> Any:
         return GroupStream.begun(problem, self, generator)
 
+    @override
     def stream_after(self, trained: Trained) -> Any:
         moments, problem = trained.fit.moments, trained.problem
         statistics = (float(problem.weights.sum()) / float(moments.mass.sum())) * moments

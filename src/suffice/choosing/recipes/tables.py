@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ...families.rows import any_missing
 from ...learners.batch import Batch
@@ -57,6 +58,7 @@ class Tables(Recipe):
 
     # -- learners -----------------------------------------------------------------------------------------------------
 
+    @override
     def refuse(self, problem: Problem) -> None:
         latent, loss = problem.model.is_latent(problem.X), problem.loss
         if self.options.algorithm == "incremental" and not loss.has_dual:
@@ -91,6 +93,7 @@ class Tables(Recipe):
 
     # -- priors -------------------------------------------------------------------------------------------------------
 
+    @override
     def prior(self, problem: Problem, statistics, setting: Setting | None, own=None):
         if setting is None:
             return self.given_prior(problem.model, statistics, is_discriminative=True)
@@ -110,12 +113,14 @@ class Tables(Recipe):
 
     # -- the choice ---------------------------------------------------------------------------------------------------
 
+    @override
     def deal(self, problem: Problem, generator):
         rows = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
         dealt = deal(problem.y, rows, generator, 5, MAX_ROWS)
         n = len(dealt.rows)
         return dealt, 5 if n < 1000 else 3 if n < 3000 else 1, 5
 
+    @override
     def plan(self, problem: Problem) -> Plan:
         n = min(float(problem.weights.sum()), float(MAX_ROWS))
         path = strengths(n, problem.model.n_outcomes)
@@ -123,6 +128,7 @@ class Tables(Recipe):
             return Plan(path[::2], COARSE_AXES)
         return Plan(path, AXES, extend=3.0)
 
+    @override
     def fold_scores(self, problem: Problem, fold: Fold, setting):
         """The fold's fit begins with the multipliers of the setting before."""
         own, memory = self.likelihood_of(fold), fold.memory
@@ -150,6 +156,7 @@ class Tables(Recipe):
             [problem.model.scores(self.likelihood_of(fold), problem.X, which=fold.held_out) for fold in held_out.folds]
         )
 
+    @override
     def verdict(self, held_out: HeldOut, setting, score: float) -> Choice:
         scores, temperature, y, weights = held_out.scores, held_out.temperature, held_out.y, held_out.weights
         baseline = self.likelihood_scores(held_out)
@@ -180,16 +187,19 @@ class Tables(Recipe):
         """Whether maximum likelihood is all there is to do."""
         return not problem.loss.is_discriminative or problem.model.n_outcomes == 1 or self.options.algorithm == "paper"
 
+    @override
     def settled(self, problem: Problem) -> Choice | None:
         if self.is_likelihood(problem):
             return Choice(None, reason="the loss is the likelihood")
         return None if self.options.prior == "auto" else Choice(None, reason=f"prior={self.options.prior!r} was given")
 
+    @override
     def prepared(self, problem: Problem) -> Problem:
         if not problem.loss.softness or self.is_likelihood(problem) or isinstance(self.learner(problem), Incremental):
             return problem
         return replace(problem, loss=replace(problem.loss, softness=0.0))  # only multipliers round the hinge's corner
 
+    @override
     def trained(self, problem: Problem, choice: Choice, generator, watch: Watch, warm: Warm | None) -> Trained:
         options = self.options
         if self.is_likelihood(problem):
@@ -281,6 +291,7 @@ class Tables(Recipe):
 
     # -- rows without a label -----------------------------------------------------------------------------------------
 
+    @override
     def with_unlabelled(self, problem: Problem, trained: Trained) -> Problem:
         choice = trained.choice
         if choice.setting is not None:
@@ -292,6 +303,7 @@ class Tables(Recipe):
             problem = replace(problem, X=rows, model=trained.problem.model)
         return replace(problem, loss=loss_named("nll"))
 
+    @override
     def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
         model, statistics = problem.model, problem.statistics()
         start = priors.interior(model, statistics)
@@ -304,17 +316,21 @@ class Tables(Recipe):
         problem = replace(problem, prior=prior)
         return self.solved(self.learner(problem), problem, start, generator, watch)
 
+    @override
     def n_classes(self, problem: Problem) -> int:
         return problem.model.n_outcomes
 
+    @override
     def unlabelled_weights(self, labelled: float, unlabelled: float) -> list[float]:
         ratio = labelled / unlabelled
         return sorted({min(1.0, share * ratio) for share in UNLABELLED_SHARES} | {1.0})
 
+    @override
     def deal_unlabelled(self, problem: Problem, labelled: np.ndarray, generator):
         dealt = deal(problem.y, labelled, generator, 5)
         return dealt, 5 if len(labelled) < 1000 else 1
 
+    @override
     def trial_scores(self, problem: Problem, choice: Choice, X, generator, watch: Watch) -> np.ndarray:
         moments = self.fitted(problem, choice, generator, watch.child("unlabelled")).moments
         return choice.temperature * problem.model.scores(moments, X)
@@ -330,9 +346,11 @@ class Tables(Recipe):
     def likelihood_start(self, model, statistics):
         return priors.interior(model, statistics)
 
+    @override
     def stream_begun(self, problem: Problem, generator) -> OutcomeStream:
         return OutcomeStream().moved(problem, self)
 
+    @override
     def stream_after(self, trained: Trained) -> OutcomeStream:
         prior, keeps = trained.problem.prior, self.is_discriminative and self.options.prior == "auto"
         return OutcomeStream(

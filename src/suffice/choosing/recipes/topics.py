@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ...learners.driver import run
 from ...learners.problem import Problem
@@ -51,6 +52,7 @@ class Topics(Recipe):
         prior = model.pseudo_counts(statistics, max(amount, 1e-12))
         return replace(prior, mass=np.full(model.n_outcomes, 1e-9))
 
+    @override
     def prior(self, problem: Problem, statistics, setting=None, own=None):
         """The same pseudo-count for every word and topic, a flat prior of the classes."""
         model: Any = problem.model
@@ -93,11 +95,13 @@ class Topics(Recipe):
         found = run(EM(watch=False), likelihood, start, generator, max_epochs=passes, watch=quiet)
         return run(learner, problem, found.moments, generator, max_epochs=most, tol=tol, watch=watch)
 
+    @override
     def settled(self, problem: Problem) -> Choice:
         if not problem.loss.is_discriminative or problem.model.n_outcomes == 1:
             return Choice(None, reason="likelihood")
         return Choice(Setting(self.strength(problem.loss)), reason="fixed strength")
 
+    @override
     def trained(self, problem: Problem, choice: Choice, generator, watch: Watch, warm: Warm | None) -> Trained:
         statistics = problem.statistics()
         if choice.setting is None:
@@ -108,6 +112,7 @@ class Topics(Recipe):
         fit = self.solved(self.learner(problem), problem, generator, watch)
         return Trained(problem, fit, choice, statistics)
 
+    @override
     def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
         problem = replace(problem, prior=self.prior(problem, problem.statistics()))
         return self.solved(self.learner(problem), problem, generator, watch)
@@ -129,23 +134,28 @@ class Topics(Recipe):
         background, temperature = best_background(scores, y, weights, temperature, shares(counts), free=True)
         return replace(choice, temperature=temperature, background=background)
 
+    @override
     def answering(self, structure) -> Groups:
         return Groups(structure.judging(self.judge))
 
     # -- rows without a label, streams --------------------------------------------------------------------------------
 
+    @override
     def with_unlabelled(self, problem: Problem, trained: Trained) -> Problem:
         if trained.choice.setting is not None or self.options.prior != "auto":
             return problem
         return replace(problem, loss=loss_named("nll"))
 
+    @override
     def trial_scores(self, problem: Problem, choice: Choice, X, generator, watch: Watch) -> np.ndarray:
         moments = self.fitted(problem, choice, generator, watch.child("unlabelled")).moments
         return choice.temperature * problem.model.scores(moments, X)
 
+    @override
     def stream_begun(self, problem: Problem, generator) -> TopicStream:
         return TopicStream().moved(problem, self)
 
+    @override
     def stream_after(self, trained: Trained) -> TopicStream:
         return TopicStream(trained.statistics, trained.fit.moments)
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
+from typing_extensions import override
 
 from ...families.words import row_sizes
 from ...learners.driver import run
@@ -63,10 +64,12 @@ class Words(Tables):
     learns_unlabelled: bool = True
     memo: dict = field(default_factory=dict, repr=False)  # how common words are in the rows of the choice
 
+    @override
     def refuse(self, problem: Problem) -> None:
         super().refuse(problem)
         self.refuse_unlabelled(problem)
 
+    @override
     def refuse_unlabelled(self, problem: Problem) -> None:
         unlabelled = int((problem.y < 0).sum())
         if unlabelled and not self.learns_unlabelled and self.options.unlabelled_weight != 0:
@@ -80,6 +83,7 @@ class Words(Tables):
     def reader_at(self, setting: Setting | None) -> Reader:
         return self.reader if setting is None or not setting.roots else replace(self.reader, power=0.5**setting.roots)
 
+    @override
     def rows_as(self, problem: Problem, setting: Setting) -> Problem:
         if not setting.roots:
             return problem
@@ -90,6 +94,7 @@ class Words(Tables):
         rows = reader.scaled(problem.X)
         return replace(problem, X=rows, model=self.structure(rows, problem.model.n_outcomes, problem.weights, reader))
 
+    @override
     def plain_reader(self, problem: Problem) -> Reader:
         """Rows as they are, in units of the smallest count (1 for counts), so that the units of X do not matter."""
         if not self.reads_freely:
@@ -97,9 +102,11 @@ class Words(Tables):
         unit = row_sizes(in_units(counts_of(problem.X), 1.0, self.reader.power))[2]
         return replace(self.reader, norm=None, unit=unit if np.isfinite(unit) else 1.0)
 
+    @override
     def plain(self, problem: Problem) -> Problem:
         return self.read_by(self.plain_reader(problem), problem) if self.reads_freely else problem
 
+    @override
     def fold_problem(self, problem: Problem, rows: np.ndarray) -> Problem:
         weights = np.zeros_like(problem.weights)
         weights[rows] = problem.weights[rows]
@@ -107,6 +114,7 @@ class Words(Tables):
 
     # -- priors -------------------------------------------------------------------------------------------------------
 
+    @override
     def prior(self, problem: Problem, statistics, setting: Setting | None, own=None):
         if setting is None:
             return self.given_prior(problem.model, statistics, is_discriminative=True)
@@ -130,6 +138,7 @@ class Words(Tables):
 
     # -- the choice ---------------------------------------------------------------------------------------------------
 
+    @override
     def deal(self, problem: Problem, generator):
         rows = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
         dealt = deal_in_runs(problem.y, rows, generator, 5, 2 * MAX_ROWS)
@@ -137,6 +146,7 @@ class Words(Tables):
         n_searched = 5 if n < 1000 else 3 if n < 3000 else 2
         return dealt, n_searched, 2  # one run of documents says too little of the next ones
 
+    @override
     def plan(self, problem: Problem) -> Plan:
         name = problem.loss.name
         return Plan(STRENGTHS.get(name, ALL_STRENGTHS), axes(name, self.max_roots), base=BASE, extend=3.0, halve=True)
@@ -149,6 +159,7 @@ class Words(Tables):
             view = fold.memory["view"] = View(setting.roots, problem)
         return view
 
+    @override
     def fold_scores(self, problem: Problem, fold: Fold, setting):
         view, memory = self.view(fold, setting), fold.memory
         part = replace(view.problem, prior=self.fold_prior(problem, view, setting))
@@ -167,10 +178,12 @@ class Words(Tables):
             memory["collected"], memory["collected_at"] = fit.moments - part.prior, setting.roots
         return part.model.scores(fit.moments, part.X, fit.arrays, which=fold.held_out)
 
+    @override
     def kept_of(self, fold: Fold) -> dict:
         names = ("multipliers", "collected", "collected_at")
         return {name: fold.memory[name] for name in names if name in fold.memory}
 
+    @override
     def likelihood_scores(self, held_out: HeldOut) -> np.ndarray:
         """As of rows in units of the smallest count, without making them: words speak 1 / unit times as loud."""
         problem = held_out.problem
@@ -189,6 +202,7 @@ class Words(Tables):
             parts.append(logs + (model.scores(moments, X, which=fold.held_out) - logs) / model.unit)
         return np.concatenate(parts)
 
+    @override
     def calibrated(self, held_out: HeldOut, setting, score: float) -> Choice:
         rows = held_out.scores, held_out.y, held_out.weights
         frequency, rivalry = shares(held_out.class_counts), 1.0
@@ -200,11 +214,13 @@ class Words(Tables):
         reason = f"held-out log-loss plus errors {score:.4f}"
         return Choice(setting, temperature, score, reason, background, rivalry, mean_multipliers(held_out))
 
+    @override
     def trained(self, problem: Problem, choice, generator, watch, warm):
         trained = super().trained(problem, choice, generator, watch, warm)
         trained.reader = trained.reader or self.reader_at(trained.choice.setting)
         return trained
 
+    @override
     def stream_prior(self, problem: Problem, statistics):
         if self.options.prior != "auto":
             return self.given_prior(problem.model, statistics, is_discriminative=True)

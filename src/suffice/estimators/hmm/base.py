@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
+from typing_extensions import override
 
 from ...engines.threads import Engine, n_threads
 from ...learners.accelerated import AcceleratedEM
@@ -80,6 +81,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         """Set the attributes that show the emissions."""
         raise NotImplementedError
 
+    @override
     def _n_emission_parameters(self) -> int:
         raise NotImplementedError
 
@@ -250,6 +252,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         labels, evidence = evidence_of(states, steps, self.n_states)
         return steps, rows, weights, labels, evidence
 
+    @override
     def _read(self, reader, steps: Sequences, *, reset: bool) -> np.ndarray:
         """(n, D) array: the steps as the emissions take them."""
         if not steps.n_steps and not reset:
@@ -274,6 +277,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         if hasattr(self, "moments_"):
             check_fits_together(type(self).__name__, self._stored_model, self.moments_, self.n_features_in_, None)
 
+    @override
     def _report(self, number: int, line: dict) -> None:
         text = f"{type(self).__name__} pass {number}: mean log-likelihood of a step {-line['nll']:.6f}, {line['seconds']:.1f} s"
         print(text, flush=True)

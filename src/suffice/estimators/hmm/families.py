@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ...families.bernoulli import Bernoulli
 from ...families.categorical import Categorical
@@ -92,23 +93,28 @@ class GaussianHMM(HMM):
         family = COVARIANCES[model.covariance_type](*means.shape, np.zeros(means.shape[1]))
         return given_chain(model, startprob, transmat, family, means, covars)
 
+    @override
     def _reader(self):
         return Numbers()
 
+    @override
     def _emissions(self, reader, rows):
         return Joint.of(COVARIANCES[self.covariance_type].for_data(rows, self.n_states))
 
+    @override
     def _expose(self, chain, moments):
         family = chain.emissions.family
         mean, covariance = family.parameters(moments.emissions.columns[0])
         self.means_ = mean + family.location
         self.covars_ = covariance.mean(axis=1) if self.covariance_type == "spherical" else covariance
 
+    @override
     def _n_emission_parameters(self):
         S, d = self.means_.shape
         spread = {"full": S * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": S * d, "spherical": S}
         return S * d + spread[self.covariance_type]
 
+    @override
     def _check_parameters(self):
         super()._check_parameters()
         check_one_of("covariance_type", self.covariance_type, COVARIANCES)
@@ -137,18 +143,22 @@ class CategoricalHMM(HMM):
 
     _default_start = "random"
 
+    @override
     def _reader(self):
         return Mixed("categorical")
 
+    @override
     def _emissions(self, reader, rows):
         return Joint.of(Categorical(self.n_states, rows.shape[1], reader.n_categories))
 
+    @override
     def _expose(self, chain, moments):
         family, reader = chain.emissions.family, self._reader_
         blocks = [block.T.copy() for block in family.columns_of(family.probabilities(moments.emissions.columns[0]))]
         self.emissionprob_ = blocks[0] if len(blocks) == 1 else blocks
         self.categories_ = [reader.categories.get(name, []) for name in reader.columns]
 
+    @override
     def _n_emission_parameters(self):
         return int((self._stored_model.emissions.family.n_categories - 1).sum()) * self.n_states
 
@@ -171,15 +181,19 @@ class PoissonHMM(HMM):
     True
     """
 
+    @override
     def _reader(self):
         return Counts(type(self).__name__)
 
+    @override
     def _emissions(self, reader, rows):
         return Joint.of(Poisson.for_data(rows, self.n_states))
 
+    @override
     def _expose(self, chain, moments):
         self.lambdas_ = chain.emissions.family.rates(moments.emissions.columns[0])
 
+    @override
     def _n_emission_parameters(self):
         return self.lambdas_.size
 
@@ -219,15 +233,19 @@ class BernoulliHMM(HMM):
         )  # fmt: skip
         self.binarize = binarize
 
+    @override
     def _reader(self):
         return Flags(self.binarize)
 
+    @override
     def _emissions(self, reader, rows):
         return Joint.of(Bernoulli.for_data(rows, self.n_states))
 
+    @override
     def _expose(self, chain, moments):
         self.probabilities_ = chain.emissions.family.probabilities(moments.emissions.columns[0])[1::2].T.copy()
 
+    @override
     def _n_emission_parameters(self):
         return self.probabilities_.size
 
@@ -266,18 +284,22 @@ class MixedHMM(HMM):
         )  # fmt: skip
         self.kinds = kinds
 
+    @override
     def _reader(self):
         return Mixed(self.kinds)
 
+    @override
     def _emissions(self, reader, rows):
         return mixed_structure(reader, rows, self.n_states)
 
+    @override
     def _expose(self, chain, moments):
         reader = self._reader_
         self.columns_, self.kinds_, self.categories_ = reader.columns, reader.kinds, reader.categories
         found = shown_columns(reader, chain.emissions, moments.emissions)
         self.means_, self.variances_, self.probabilities_, self.rates_ = found
 
+    @override
     def _n_emission_parameters(self):
         cells = sum(part.size - len(part) for part in self.probabilities_.values())
         return cells + self.n_states * (2 * len(self.means_) + len(self.rates_))

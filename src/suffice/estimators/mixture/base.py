@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
+from typing_extensions import override
 
 from ...engines.threads import Engine, n_threads
 from ...learners.accelerated import AcceleratedEM
@@ -74,6 +75,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         """Set the attributes that show the components."""
         raise NotImplementedError
 
+    @override
     def _n_parameters(self) -> int:
         raise NotImplementedError
 
@@ -324,6 +326,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         if hasattr(self, "moments_"):
             check_fits_together(type(self).__name__, self._stored_model, self.moments_, self.n_features_in_, None)
 
+    @override
     def _report(self, number: int, line: dict) -> None:
         text = f"{type(self).__name__} pass {number}: mean log-likelihood {-line['nll']:.6f}, {line['seconds']:.1f} s"
         print(text, flush=True)

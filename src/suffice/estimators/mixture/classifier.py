@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import override
 
 from ...choosing.recipes.base import Warm
 from ...choosing.recipes.groups import Groups
@@ -80,18 +81,22 @@ class MixtureClassifier(GenerativeClassifier):
         self.binarize = binarize
         self.min_categories = min_categories
 
+    @override
     def _check_parameters(self):
         check_one_of("family", self.family, FAMILIES)
         check_one_of("covariance_type", self.covariance_type, COVARIANCES)
         check_whole("n_components", self.n_components)
         check_training(self, ALGORITHMS, ("auto",))
 
+    @override
     def _reader(self):
         return FAMILIES.get(self.family, FAMILIES["gaussian"]).reader(self)  # an unknown one is refused by `fit`
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return FAMILIES[self.family].structure(self, reader, rows, n_outcomes * self.n_components, weights)
 
+    @override
     def _recipe(self, reader, structure=None):
         options = self._options()
         loss = self._loss()
@@ -100,16 +105,19 @@ class MixtureClassifier(GenerativeClassifier):
         width = self.n_components if structure is None else structure.n_outcomes // len(self.classes_)
         return Groups(options, width, amount, not loss.calibrates_itself or is_words, Engine(options.n_threads))
 
+    @override
     def _rows_that_count(self, rows, codes, weights, loss):
         """Few rows are merged where they are the same: a weight of 2 is the row twice to the last bit, also for what is held out."""
         return distinct(*super()._rows_that_count(rows, codes, weights, loss))
 
+    @override
     def _warm(self, before, reader, structure):
         last = last_fit(self, before)
         if last is None or not last.fits(structure, reader, self.classes_):
             return None
         return Warm(last.moments, structure=last.structure)
 
+    @override
     def _expose(self, model, moments):
         shape = (len(self.classes_), self._answering.width)
         self.weights_ = (moments.mass / moments.mass.sum()).reshape(shape)
@@ -134,6 +142,7 @@ class MixtureClassifier(GenerativeClassifier):
         check_is_fitted(self)
         return self._shares(self._new_rows(X), None).reshape(-1, len(self.classes_), self._answering.width)
 
+    @override
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.family in ("bernoulli", "multinomial")  # as in naive_bayes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from ...families.bernoulli import Bernoulli
 from ...families.categorical import Categorical
 from ...families.multinomial import Multinomial
@@ -51,15 +53,19 @@ class BernoulliMixture(Mixture):
         )  # fmt: skip
         self.binarize = binarize
 
+    @override
     def _reader(self):
         return Flags(self.binarize)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return BernoulliWords.of(Bernoulli.for_data(rows, n_outcomes))
 
+    @override
     def _expose(self, model, moments):
         self.probabilities_ = model.family.probabilities(moments.columns[0])[1::2].T.copy()
 
+    @override
     def _n_parameters(self):
         return self.probabilities_.size + self.n_components - 1
 
@@ -103,17 +109,21 @@ class CategoricalMixture(Mixture):
         )  # fmt: skip
         self.min_categories = min_categories
 
+    @override
     def _reader(self):
         return Codes(self.min_categories)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return Joint.of(Categorical(n_outcomes, rows.shape[1], reader.n_categories))
 
+    @override
     def _expose(self, model, moments):
         self.categories_ = self._reader_.categories
         shares = model.family.probabilities(moments.columns[0])
         self.probabilities_ = [part.T.copy() for part in model.family.columns_of(shares)]
 
+    @override
     def _n_parameters(self):
         return self.n_components * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components - 1
 
@@ -136,16 +146,20 @@ class MultinomialMixture(Mixture):
     True
     """
 
+    @override
     def _reader(self):
         return Words(type(self).__name__)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return WordStructure.of(Multinomial.for_data(rows, n_outcomes, weights))
 
+    @override
     def _expose(self, model, moments):
         count = model.counts_of(moments)
         self.probabilities_ = (count / count.sum(axis=0)).T.copy()
 
+    @override
     def _n_parameters(self):
         K, d = self.probabilities_.shape
         return K * (d - 1) + K - 1
@@ -167,15 +181,19 @@ class PoissonMixture(Mixture):
     True
     """
 
+    @override
     def _reader(self):
         return Counts(type(self).__name__)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return Joint.of(Poisson.for_data(rows, n_outcomes))
 
+    @override
     def _expose(self, model, moments):
         self.rates_ = model.family.rates(moments.columns[0])
 
+    @override
     def _n_parameters(self):
         return self.rates_.size + self.n_components - 1
 
@@ -219,17 +237,21 @@ class MixedMixture(Mixture):
         )  # fmt: skip
         self.kinds = kinds
 
+    @override
     def _reader(self):
         return Mixed(self.kinds)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return mixed_structure(reader, rows, n_outcomes)
 
+    @override
     def _expose(self, model, moments):
         reader = self._reader_
         self.kinds_, self.categories_ = reader.kinds, reader.categories
         self.means_, self.variances_, self.probabilities_, self.rates_ = shown_columns(reader, model, moments)
 
+    @override
     def _n_parameters(self):
         each = 2 * len(self.means_) + len(self.rates_) + sum(part.shape[1] - 1 for part in self.probabilities_.values())
         return self.n_components * each + self.n_components - 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from ..checks import check_one_of
 from ..families import FAMILIES
 from .base import Mixture
@@ -42,18 +44,23 @@ class FamilyMixture(Mixture):
         )  # fmt: skip
         self.family = family
 
+    @override
     def _check_parameters(self):
         super()._check_parameters()
         check_one_of("family", self.family, FAMILIES)
 
+    @override
     def _reader(self):
         return FAMILIES.get(self.family, FAMILIES["gaussian"]).reader(self)  # an unknown one is refused by `fit`
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return FAMILIES[self.family].structure(self, reader, rows, n_outcomes, weights)
 
+    @override
     def _expose(self, model, moments):
         """Nothing beside `weights_` and `moments_`."""
 
+    @override
     def _n_parameters(self):
         return len(self._stored_model.chart(self.moments_).vector(self.moments_)) - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from ...reading.tables import Numbers
 from ...structures.base import Moments
@@ -83,23 +84,28 @@ class GaussianMixture(Mixture):
         model._finish(joint)
         return model
 
+    @override
     def _reader(self):
         return Numbers()
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return Joint.of(COVARIANCES[self.covariance_type].for_data(rows, n_outcomes))
 
+    @override
     def _component_prior(self, model, statistics):
         if self.reg_covar is None:
             return super()._component_prior(model, statistics)
         return ComponentPrior.of(model, statistics, 0.0, 0.0, float(self.reg_covar))
 
+    @override
     def _check_parameters(self):
         super()._check_parameters()
         check_one_of("covariance_type", self.covariance_type, COVARIANCES)
         if self.reg_covar is not None and not (is_number(self.reg_covar) and 0 <= self.reg_covar < np.inf):
             raise ValueError(f"reg_covar={self.reg_covar!r} is neither None nor a number >= 0")
 
+    @override
     def _given_start(self, problem):
         if self.weights_init is None and self.means_init is None and self.precisions_init is None:
             return None
@@ -125,6 +131,7 @@ class GaussianMixture(Mixture):
         mean, covariance = model.family.parameters(moments.columns[0])
         return mean, covariance.mean(axis=1) if self.covariance_type == "spherical" else covariance
 
+    @override
     def _expose(self, model, moments):
         mean, self.covariances_ = self._parameters(model, moments)
         self.means_ = mean + model.family.location
@@ -137,6 +144,7 @@ class GaussianMixture(Mixture):
             self.precisions_cholesky_ = np.swapaxes(np.linalg.solve(factor, identity), -1, -2)
             self.precisions_ = self.precisions_cholesky_ @ np.swapaxes(self.precisions_cholesky_, -1, -2)
 
+    @override
     def _n_parameters(self):
         K, d = self.means_.shape
         spread = {"full": K * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": K * d, "spherical": K}

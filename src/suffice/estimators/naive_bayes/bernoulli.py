@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from ...families.bernoulli import Bernoulli
 from ...reading.tables import Flags
@@ -49,17 +50,21 @@ class BernoulliNB(GenerativeClassifier):
         )  # fmt: skip
         self.binarize = binarize
 
+    @override
     def _reader(self):
         return Flags(self.binarize)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return BernoulliWords.of(Bernoulli.for_data(rows, n_outcomes))
 
+    @override
     def _expose(self, model, moments):
         self.feature_log_prob_ = np.log(model.family.probabilities(moments.columns[0]))[1::2].T
         self.feature_count_ = self._statistics.columns[0].count[1::2].T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
 
+    @override
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # on numbers cut in two, as scikit-learn says of its own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from ...families.categorical import Categorical
 from ...reading.tables import Codes
@@ -51,12 +52,15 @@ class CategoricalNB(GenerativeClassifier):
         )  # fmt: skip
         self.min_categories = min_categories
 
+    @override
     def _reader(self):
         return Codes(self.min_categories)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return Joint.of(Categorical(n_outcomes, rows.shape[1], reader.n_categories))
 
+    @override
     def _expose(self, model, moments):
         logs = np.log(model.family.probabilities(moments.columns[0]))
         self.categories_, self.n_categories_ = self._reader_.categories, self._reader_.n_categories

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from typing_extensions import override
 
 from ...families.complement import Complement
 from ...structures.words import ComplementWords
@@ -48,6 +49,7 @@ class ComplementNB(MultinomialNB):
 
     _family, _joint_of = Complement, ComplementWords
 
+    @override
     def _check_parameters(self):
         if self.algorithm == "paper":
             raise ValueError(
@@ -59,9 +61,11 @@ class ComplementNB(MultinomialNB):
             )
         super()._check_parameters()
 
+    @override
     def _recipe(self, reader, structure=None):
         return replace(super()._recipe(reader, structure), learns_unlabelled=False)
 
+    @override
     def _expose(self, model, moments):
         super()._expose(model, moments)
         self.feature_log_prob_ = -self.feature_log_prob_

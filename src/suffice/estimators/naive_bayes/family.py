@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from ..checks import check_one_of
 from ..classifier import GenerativeClassifier
@@ -46,15 +47,19 @@ class FamilyNB(GenerativeClassifier):
         )  # fmt: skip
         self.family = family
 
+    @override
     def _check_parameters(self):
         super()._check_parameters()
         check_one_of("family", self.family, [name for name in FAMILIES if name != "multinomial"])
 
+    @override
     def _reader(self):
         return FAMILIES.get(self.family, FAMILIES["gaussian"]).reader(self)  # an unknown one is refused by `fit`
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return FAMILIES[self.family].structure(self, reader, rows, n_outcomes, weights)
 
+    @override
     def _expose(self, model, moments):
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from ...families.gaussian_diagonal import GaussianDiagonal
 from ...structures.joint import Joint
@@ -38,11 +39,13 @@ class GaussianNB(GenerativeClassifier):
     True
     """
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         if self.algorithm == "paper":
             return Joint.of(GaussianDiagonal(n_outcomes, rows.shape[1], np.zeros(rows.shape[1])))
         return Joint.of(GaussianDiagonal.for_data(rows, n_outcomes))
 
+    @override
     def _expose(self, model, moments):
         self.theta_, self.var_ = model.family.cell_moments(moments.columns[0])
         self.class_prior_ = moments.mass / moments.mass.sum()

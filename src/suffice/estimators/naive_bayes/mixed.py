@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from ...reading.mixed import Mixed
 from ..classifier import GenerativeClassifier
@@ -61,12 +62,15 @@ class MixedNB(GenerativeClassifier):
         )  # fmt: skip
         self.kinds = kinds
 
+    @override
     def _reader(self):
         return Mixed(self.kinds)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return mixed_structure(reader, rows, n_outcomes)
 
+    @override
     def _expose(self, model, moments):
         reader = self._reader_
         self.columns_, self.kinds_, self.categories_ = reader.columns, reader.kinds, reader.categories

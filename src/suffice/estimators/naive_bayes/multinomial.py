@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from typing_extensions import override
 
 from ...choosing.recipes.words import Words as WordRecipe
 from ...families.multinomial import Multinomial
@@ -70,22 +71,26 @@ class MultinomialNB(CountClassifier):
         self.count_power = count_power
         self.row_norm = row_norm
 
+    @override
     def _check_parameters(self):
         super()._check_parameters()
         if self.count_power not in (1.0, 0.5, 0.25, "auto"):
             raise ValueError(f"count_power={self.count_power!r} is not one of 1, 0.5, 0.25 and 'auto'")
         check_positive("row_norm", self.row_norm, none=True, auto=True)
 
+    @override
     def _reader(self):
         is_plain = not self._tells_classes_apart() or self.algorithm == "paper"
         norm = (None if is_plain else 10.0) if self.row_norm == "auto" else self.row_norm
         power = 1.0 if self.count_power == "auto" else float(self.count_power)
         return Words(type(self).__name__, power, norm)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         family = self._family.for_data(rows, n_outcomes, weights)
         return self._joint_of.of(family if reader.norm is None else replace(family, unit=1.0))
 
+    @override
     def _recipe(self, reader, structure=None):
         def made(rows, n_outcomes, weights, reader):
             return self._structure(reader, rows, n_outcomes, weights)
@@ -94,6 +99,7 @@ class MultinomialNB(CountClassifier):
         is_trained = self._tells_classes_apart()
         return WordRecipe(self._options(), True, is_trained, reader, made, roots, self.row_norm == "auto")
 
+    @override
     def _expose(self, model, moments):
         reader = self._reader_
         self.count_power_, self.row_norm_, self.unit_ = reader.power, reader.norm, reader.unit
@@ -101,6 +107,7 @@ class MultinomialNB(CountClassifier):
         self.feature_count_ = self._statistics.columns[0].count.T
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
 
+    @override
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # as scikit-learn's: two columns of blobs are no counts of words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from ...families.poisson import Poisson
 from ...reading.tables import Counts
@@ -50,12 +51,15 @@ class PoissonNB(CountClassifier):
         )  # fmt: skip
         self.unit = unit
 
+    @override
     def _reader(self):
         return Counts(type(self).__name__, self.unit)
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         return Joint.of(Poisson.for_data(rows, n_outcomes))
 
+    @override
     def _expose(self, model, moments) -> None:
         self.unit_ = self._reader_.unit
         self.rate_ = model.family.rates(moments.columns[0]) * self.unit_

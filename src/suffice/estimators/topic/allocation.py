@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
+from typing_extensions import override
 
 from ...engines.threads import n_threads
 from ...evaluation.perplexity import Perplexity
@@ -177,6 +178,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         self.components_ = np.ascontiguousarray((model.count + model.prior).T)
         self.topics_ = np.ascontiguousarray(model.beta.T)
 
+    @override
     def _report(self, number: int, line: dict) -> None:
         super()._report(number, line | {"objective": -line["objective"]})
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from sklearn.utils import check_random_state
+from typing_extensions import override
 
 from ...choosing.recipes.topics import Topics as Recipe
 from ...engines.threads import n_threads
@@ -127,6 +128,7 @@ class LDAClassifier(GenerativeClassifier):
         self.checkpoint_minutes = checkpoint_minutes
         self.resume = resume
 
+    @override
     def _check_parameters(self):
         check_training(self, ("auto",), ("auto",))
         check_one_of("inference", self.inference, INFERENCES)
@@ -146,10 +148,12 @@ class LDAClassifier(GenerativeClassifier):
     def _row_norm(self) -> float | None:
         return (10.0 if self._tells_classes_apart() else None) if self.row_norm == "auto" else self.row_norm
 
+    @override
     def _reader(self):
         """Sampling needs whole counts: then the structure scales."""
         return Documents(type(self).__name__, None if self.inference == "gibbs" else self._row_norm())
 
+    @override
     def _structure(self, reader, rows, n_outcomes, weights):
         length = float(weights @ np.asarray(rows.sum(axis=1)).ravel()) / max(float(weights.sum()), 1e-300)
         a = 1.0 / self.n_topics if self.concentration == "auto" else float(self.concentration)
@@ -164,12 +168,14 @@ class LDAClassifier(GenerativeClassifier):
             **sampling,
         )  # fmt: skip
 
+    @override
     def _recipe(self, reader, structure=None):
         options = replace(self._options(), max_epochs=self._passes())
         passes = 5 if self.inference == "gibbs" else 15
         passes = passes if self.nll_passes == "auto" else int(self.nll_passes)
         return Recipe(options, self.inference, passes, self.likelihood, self._seed() if structure is not None else 0)
 
+    @override
     def _rows_that_count(self, rows, codes, weights, loss):
         return merged(rows, codes, weights)
 
@@ -188,6 +194,7 @@ class LDAClassifier(GenerativeClassifier):
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
+    @override
     def _expose(self, model, moments):
         self.row_norm_ = self._row_norm()
         self.topics_ = np.ascontiguousarray((moments.count / moments.weight).transpose(2, 1, 0))
@@ -205,6 +212,7 @@ class LDAClassifier(GenerativeClassifier):
             for k, label in enumerate(self.classes_)
         }
 
+    @override
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # as MultinomialNB's: two columns of blobs are no counts of words

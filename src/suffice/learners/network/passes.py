@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ...structures.network import Network
 from ..driver import Fit, SelfDriven, run
@@ -71,6 +72,7 @@ class Staged(SelfDriven):
     def init(self, problem: NetworkProblem, start: Network, generator, warm=None) -> State:
         return State(start, generator, memory=Memory(), is_searching=True)  # a fixed number of passes
 
+    @override
     def drive(self, problem: NetworkProblem, state: State, record) -> None:
         passes = Passes(self.settings, problem.rows, state, record)
         while not record.is_over:

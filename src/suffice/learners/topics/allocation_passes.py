@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ..driver import SelfDriven
 from ..problem import Measure
@@ -90,6 +91,7 @@ class OnlineAllocation(SelfDriven):
     def init(self, problem: AllocationProblem, start, generator, warm=None) -> State:
         return State(start, generator, memory=Position(), is_searching=True)  # a fixed number of passes
 
+    @override
     def drive(self, problem: AllocationProblem, state: State, record) -> None:
         """Checkpoints may fall between two mini-batches."""
         n, memory = problem.X.shape[0], state.memory
