@@ -36,6 +36,7 @@ class Answers:
     _stored_model: Any
     _reader_: Any
     _answering: Groups
+    _validated: Any  # Contract's
 
     def predict_joint_log_proba(self, X):
         """log p(x, y) for every row and class (without parts that no class depends on); missing cells are integrated out."""

@@ -49,6 +49,11 @@ class Family(ABC):
 
     # -- data ---------------------------------------------------------------------------------------------------------
 
+    @classmethod
+    def for_data(cls, X, n_outcomes: int) -> Self:
+        """The family for these rows: override it where it has fields that are read off them."""
+        return cls(n_outcomes, X.shape[1])
+
     @abstractmethod
     def statistics(self, X, shares: np.ndarray) -> Any:
         """Moments: sum_i shares_ik s(x_i), for signed shares (n, K); a missing cell adds to no block."""

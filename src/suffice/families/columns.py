@@ -89,10 +89,6 @@ class Columns(Family):
 
     # -- what follows -------------------------------------------------------------------------------------------------
 
-    @classmethod
-    def for_data(cls, X, n_outcomes: int):
-        return cls(n_outcomes, X.shape[1])
-
     def means_of(self, moments) -> tuple[np.ndarray, ...]:
         """Expectations of the statistics; 0 in a block of no weight."""
         weight, *sums = moments.arrays()

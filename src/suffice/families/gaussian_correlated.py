@@ -45,6 +45,7 @@ class GaussianCorrelated(Family):
     is_tied = False
 
     @classmethod
+    @override
     def for_data(cls, X, n_outcomes: int) -> Self:
         return cls(n_outcomes, X.shape[1], location_of(X))
 

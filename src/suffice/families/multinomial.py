@@ -56,6 +56,7 @@ class Multinomial(Family):
     printed = "words"
 
     @classmethod
+    @override
     def for_data(cls, X, n_outcomes: int, weights: np.ndarray | None = None) -> Self:
         weights = np.ones(X.shape[0]) if weights is None else weights
         total = max(float(weights.sum()), 1e-300)

@@ -24,6 +24,7 @@ class Answers:
     _stored_model: Any
     _reader_: Any
     _n_parameters: Any  # Mixture's
+    _validated: Any  # Contract's
 
     def predict_joint_log_proba(self, X):
         """log p(x, component) of every row; missing cells are integrated out."""
