@@ -88,7 +88,9 @@ def is_minus_one(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     return minus
 
 
-def encoded(y: np.ndarray, unlabelled: np.ndarray | None, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def encoded(
+    y: np.ndarray, unlabelled: np.ndarray | None, classes: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Classes in order, and the code of every row (-1 without a label)."""
     if classes is None:
         with naming("y"):
