@@ -104,7 +104,8 @@ def register_family(
 ) -> None:
     """Make a family of your own known by a name: to `FamilyNB`, `FamilyMixture`, `MixtureClassifier` and to model files.
 
-    `family.for_data(rows, n_outcomes)` makes one; `reader(estimator)` says how its rows are read (by default as numbers). docs/architecture.md has an example.
+    `family.for_data(rows, n_outcomes)` makes one; `reader(estimator)` says how its rows are read (by default as numbers).
+    docs/architecture.md has an example.
     """
     if name in FAMILIES and not getattr(FAMILIES[name].structure, "is_registered", False):
         raise ValueError(f"the name {name!r} is taken by a family of the library")
