@@ -198,11 +198,11 @@ class Family(ABC):
         return standardised(dense(X), weights)
 
     @abstractmethod
-    def form(self, X) -> Any:
-        """`forms.Form` over the rows X: log p(x | k) = constant_k + <theta_k, phi(x)>, as sums over many rows want it."""
+    def form_for(self, X) -> type:
+        """Which `forms.Form` the rows X take: log p(x | k) = constant_k + <theta_k, phi(x)>, as sums over many rows want it."""
 
-    def chart(self, moments) -> Any:
-        """`charts.Chart`: unconstrained coordinates around some moments, for minimisers that know nothing of domains."""
+    def chart_for(self, moments) -> type:
+        """Which `charts.Chart` some moments take: unconstrained coordinates, for minimisers that know nothing of domains."""
         raise NotImplementedError(f"{type(self).__name__} has no unconstrained coordinates: use algorithm='em'")
 
     def conjugate(self, statistics) -> Any:

@@ -78,5 +78,5 @@ class Bernoulli(Categorical):
         return logits[::2].T, (logits[1::2] - logits[::2]).T
 
     @override
-    def form(self, X):
-        return ValueForm(self, X)
+    def form_for(self, X):
+        return ValueForm

@@ -193,12 +193,12 @@ class Columns(Family):
         return self.pseudo_rows(statistics, amount, self.typical(statistics))
 
     @override
-    def form(self, X):
-        return (ValueForm if type(self).phi is Columns.phi else CellForm)(self, X)
+    def form_for(self, X):
+        return ValueForm if type(self).phi is Columns.phi else CellForm
 
     @override
-    def chart(self, moments):
-        return CellChart(self, moments)
+    def chart_for(self, moments):
+        return CellChart
 
     @override
     def state_of(self, moments) -> tuple:

@@ -269,12 +269,12 @@ class GaussianDiagonal(Columns):
         return standardised(dense(X) - self.location, weights)
 
     @override
-    def form(self, X):
-        return SquareForm(self, X)
+    def form_for(self, X):
+        return SquareForm
 
     @override
-    def chart(self, moments):
-        return DiagonalChart(self, moments)
+    def chart_for(self, moments):
+        return DiagonalChart
 
     # -- compiled code and new rows -----------------------------------------------------------------------------------
 

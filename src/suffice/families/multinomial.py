@@ -209,12 +209,12 @@ class Multinomial(Family):
         return Moments(count)
 
     @override
-    def form(self, X):
-        return WordForm(self, X)
+    def form_for(self, X):
+        return WordForm
 
     @override
-    def chart(self, moments):
-        return LogitChart(self, moments)
+    def chart_for(self, moments):
+        return LogitChart
 
     @override
     def points(self, X, weights):
