@@ -100,7 +100,9 @@ def is_minus_one(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     return minus
 
 
-def encoded(y: np.ndarray, unlabelled: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def encoded(
+    y: np.ndarray, unlabelled: np.ndarray | None, classes: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Classes in order, and the code of every row (-1 without a label)."""
     if classes is None:
         with naming("y"):
@@ -113,7 +115,7 @@ def encoded(y: np.ndarray, unlabelled: np.ndarray, classes: np.ndarray | None = 
         wrong = classes[codes] != y
         if wrong.any():
             raise ValueError(f"y has the labels {np.unique(y[wrong])!r}, which are not in classes={classes!r}")
-    return classes, np.where(unlabelled, -1, codes).astype(np.int64)
+    return classes, np.where(False if unlabelled is None else unlabelled, -1, codes).astype(np.int64)
 
 
 def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -125,7 +125,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         watch.close()
         self._reader_ = reader
         self._keep(problem, fit)
-        self._stream = None
+        self._stream: Any = None
 
     def _run(self, problem: MixtureProblem, generator, last: Last | None, watch: Watch) -> tuple[MixtureProblem, Fit]:
         """The best of the starts."""
