@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import validate_data
+
+from .contract import checked_numbers
 
 
 def checked_rows(network: Any, X, *, reset: bool) -> Any:
     """X as a dense array; counts that come sparse stay so in `fit` (a corpus may not fit in memory otherwise)."""
-    X = validate_data(
+    X = checked_numbers(
         network, X, reset=reset, accept_sparse="csr", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
     )
     if issparse(X) and reset and network.data == "count" and not network.with_labels:
