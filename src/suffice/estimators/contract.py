@@ -11,11 +11,17 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from ..learners.watch import Journal, Watch
 from ..reading.guards import naming, refuse_huge
 from ..reading.labels import is_missing
+from ..reading.sparse import checked_sparse
 from ..saving.checkpoints import Keeper, digest
 
 NO_LABELS = "no_validation"
 # what may differ between the fit that wrote a checkpoint and the one that resumes from it
 FREE = ("checkpoint", "checkpoint_minutes", "resume", "verbose", "n_jobs", "warm_start", "callback", "max_minutes")
+# what a fitted model is built with: to change one of them takes another `fit`
+BUILT = (
+    "n_components", "family", "covariance", "covariance_type", "n_topics", "inference", "n_states", "topology", "transitions", "start",
+    "has_end", "hidden", "data", "with_labels",
+)  # fmt: skip
 
 
 class Contract:
@@ -28,6 +34,18 @@ class Contract:
     random_state: Any
     get_params: Any
     _free: tuple[str, ...] = ()  # more parameters that may differ
+
+    def _note_built(self) -> None:
+        """Remember what the model was built with."""
+        self._built_with = {name: repr(getattr(self, name)) for name in BUILT if hasattr(self, name)}
+
+    def _check_unchanged(self) -> None:
+        """Raise where a parameter was set to something else after the model was built with it."""
+        for name, before in getattr(self, "_built_with", {}).items():
+            if repr(getattr(self, name)) != before:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r:.80}, but the model was fitted with {name}={before:.80}: call `fit` to change it"
+                )
 
     def _watch(self, *data: Any) -> Watch:
         """The observer of a fit on these arrays."""
@@ -60,7 +78,7 @@ class Contract:
             return self._validated_table(X, y, reset=reset)
         with naming("X"):
             found = validate_data(
-                self, without_na(X), y, reset=reset, accept_sparse=reader.takes_sparse, order="C",
+                self, without_na(checked_sparse(X)), y, reset=reset, accept_sparse=reader.takes_sparse, order="C",
                 dtype="numeric" if reader.takes_frames else np.float64, ensure_all_finite="allow-nan",
             )  # fmt: skip
         refuse_huge(found[0] if isinstance(found, tuple) else found)
