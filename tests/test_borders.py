@@ -23,7 +23,8 @@ TAKES_SPARSE = {
     "GaussianNB": {}, "MultinomialNB": {}, "ComplementNB": {}, "BernoulliNB": {}, "CategoricalNB": {}, "PoissonNB": {},
     "GaussianDiscriminant": {}, "LDAClassifier": {"max_epochs": 2, "nll_passes": 2}, "MixtureClassifier": {"prior": 1.0},
     "GaussianMixture": {"n_components": 2}, "BernoulliMixture": {"n_components": 2, "binarize": 0.5},
-    "PoissonMixture": {"n_components": 2}, "MultinomialMixture": {"n_components": 2}, "LatentDirichletAllocation": {"n_topics": 2, "max_iter": 2},
+    "PoissonMixture": {"n_components": 2}, "MultinomialMixture": {"n_components": 2},
+    "LatentDirichletAllocation": {"n_topics": 2, "max_iter": 2},
     "SigmoidBeliefNetwork": {"hidden": (2,), "max_iter": 1, "data": "count"},
 }  # fmt: skip
 

@@ -74,11 +74,12 @@ class Contract:
 
     def _validated(self, reader: Any, X, y: Any = NO_LABELS, *, reset: bool):
         """X (and y, if given) for a reader, with missing cells; columns' number and names are learned or compared."""
+        X = checked_sparse(X)
         if reader.takes_frames and is_table(X := table_of(X)):
             return self._validated_table(X, y, reset=reset)
         with naming("X"):
             found = validate_data(
-                self, without_na(checked_sparse(X)), y, reset=reset, accept_sparse=reader.takes_sparse, order="C",
+                self, without_na(X), y, reset=reset, accept_sparse=reader.takes_sparse, order="C",
                 dtype="numeric" if reader.takes_frames else np.float64, ensure_all_finite="allow-nan",
             )  # fmt: skip
         refuse_huge(found[0] if isinstance(found, tuple) else found)
