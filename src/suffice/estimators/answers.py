@@ -39,7 +39,6 @@ class Answers:
     _framed: Any  # Contract's
     _validated: Any
     _answering: Groups
-    _validated: Any  # Contract's
 
     def predict_joint_log_proba(self, X):
         """log p(x, y) for every row and class (without parts that no class depends on); missing cells are integrated out."""

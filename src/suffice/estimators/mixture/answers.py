@@ -27,7 +27,6 @@ class Answers:
     _framed: Any  # Contract's
     _validated: Any
     _n_parameters: Any  # Mixture's
-    _validated: Any  # Contract's
 
     def predict_joint_log_proba(self, X):
         """log p(x, component) of every row; missing cells are integrated out."""
