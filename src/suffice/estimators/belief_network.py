@@ -193,6 +193,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         with one_blas_thread():
             fit = passes.train(VisibleRows(X, self.data), self._settings(watch), watch)
         watch.close()
+        self._note_built()
         self.network_ = network = fit.moments
         self.weights_, self.biases_, self.top_bias_ = network.weights, network.biases, network.top_bias
         self.components_, self.recognition_ = network.weights[0], passes.recognition_of(fit.memory)
@@ -248,6 +249,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         from ..learners.network.monte_carlo import VisibleRows
 
         check_is_fitted(self, "network_")
+        self._check_unchanged()
         X = checked_rows(self, X, reset=False)
         if self.with_labels:
             X = np.column_stack([X, np.full((len(X), len(self.classes_)), np.nan)])
@@ -300,6 +302,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
     def _given(self, label, n_samples: int, seed: int, n_sweeps: int) -> np.ndarray:
         from ..learners.network.monte_carlo import Chunk, Tables, VisibleRows, ancestral
 
+        self._check_unchanged()
         if not self.with_labels:
             raise ValueError("sample(label=...) needs a model fitted with with_labels=True")
         if label not in self.classes_:

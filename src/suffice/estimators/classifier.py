@@ -216,6 +216,9 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         self._check_parameters()
         loss = self._loss()
         first = not hasattr(self, "_stored_model")
+        if not first:
+            self._check_unchanged()
+            check_class_prior(self.class_prior, self.classes_)
         reader = self._reader() if first else self._reader_
         rows, codes, weights = self._stream_rows(reader, X, y, classes, sample_weight, first, loss)
         if not weights.any():  # rows without a label that are to count nothing
@@ -280,6 +283,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     def _keep(self, trained: Trained, reader, recipe: Recipe) -> None:
         """Fitted attributes, set only when training has succeeded."""
         structure, fit, choice = trained.problem.model, trained.fit, trained.choice
+        self._note_built()
         self._reader_, self._stored_model, self.moments_ = reader, structure, fit.moments
         self._answering = recipe.answering(structure)
         if self.class_prior is not None:

@@ -13,11 +13,17 @@ from ..reading.frames import columns_of, is_frame, names_of, numbers_of
 from ..reading.frames_back import framed, schema_of
 from ..reading.guards import naming, refuse_huge
 from ..reading.labels import is_missing
+from ..reading.sparse import checked_sparse
 from ..saving.checkpoints import Keeper, digest
 
 NO_LABELS = "no_validation"
 # what may differ between the fit that wrote a checkpoint and the one that resumes from it
 FREE = ("checkpoint", "checkpoint_minutes", "resume", "verbose", "n_jobs", "warm_start", "callback", "max_minutes")
+# what a fitted model is built with: to change one of them takes another `fit`
+BUILT = (
+    "n_components", "family", "covariance", "covariance_type", "n_topics", "inference", "n_states", "topology", "transitions", "start",
+    "has_end", "hidden", "data", "with_labels",
+)  # fmt: skip
 
 
 class Contract:
@@ -31,6 +37,18 @@ class Contract:
     get_params: Any
     _schema: Any = None  # what X was in `fit`, where it was a frame
     _free: tuple[str, ...] = ()  # more parameters that may differ
+
+    def _note_built(self) -> None:
+        """Remember what the model was built with."""
+        self._built_with = {name: repr(getattr(self, name)) for name in BUILT if hasattr(self, name)}
+
+    def _check_unchanged(self) -> None:
+        """Raise where a parameter was set to something else after the model was built with it."""
+        for name, before in getattr(self, "_built_with", {}).items():
+            if repr(getattr(self, name)) != before:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r:.80}, but the model was fitted with {name}={before:.80}: call `fit` to change it"
+                )
 
     def _watch(self, *data: Any) -> Watch:
         """The observer of a fit on these arrays."""
@@ -111,7 +129,7 @@ def checked_numbers(estimator: Any, X, y: Any = NO_LABELS, *, reset: bool, **opt
     """scikit-learn's `validate_data`; of a frame the names are checked by it and the cells read by us, so that the library of the frame
     does not matter."""
     if not is_frame(X) or has_sparse_columns(X):
-        return validate_data(estimator, X, y, reset=reset, **options)
+        return validate_data(estimator, checked_sparse(X), y, reset=reset, **options)
     rows = numbers_of(X, type(estimator).__name__)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     options["estimator"] = estimator

@@ -142,7 +142,7 @@ class Multinomial(Family):
 
     @override
     def at_weight(self, moments: Moments, weight) -> Moments:
-        return Moments(weight * (moments.count / moments.weight))
+        return Moments(weight * (moments.count / np.maximum(moments.weight, 1e-300)))
 
     @override
     def direction(self, statistics: Moments, prior: Moments, moments: Moments, unseen, scale: float) -> Moments:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...engines.threads import Engine, n_threads
 from ...learners.expectation import Rows
+from ...losses.base import posteriors
 from ...reading.frames_back import as_given
 from ...reading.guards import one_blas_thread
 
@@ -38,7 +39,7 @@ class Answers:
         """Posterior probabilities of the components."""
         check_is_fitted(self)
         joint = self._joint(self._rows(X))
-        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        return posteriors(joint, self.weights_)
 
     def predict(self, X):
         """The most probable component of every row."""
@@ -90,7 +91,7 @@ class Answers:
         if not np.isnan(rows).any():
             return (as_given(X, given), np.zeros(rows.shape)) if return_std else as_given(X, given)
         joint = self._joint(rows)
-        shares = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        shares = posteriors(joint, self.weights_)
         filled, std = self._stored_model.imputed(self.moments_, rows, shares)
         filled = as_given(X, self._reader_.filled(given, self._reader_.unread(filled)))
         return (filled, self._reader_.unread_std(std)) if return_std else filled

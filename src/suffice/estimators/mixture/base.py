@@ -233,6 +233,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
             )
 
     def _finish(self, model) -> None:
+        self._note_built()
         self.weights_ = self.moments_.mass / self.moments_.mass.sum()
         self._expose(model, self.moments_)
 
@@ -258,6 +259,8 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         """
         self._check_parameters()
         first, begins = getattr(self, "_stream", None) is None, not hasattr(self, "moments_")
+        if not begins:
+            self._check_unchanged()
         reader = self._reader() if begins else self._reader_
         X = self._validated(reader, X, reset=begins)
         rows, weights, labels = self._training_rows(reader, X, sample_weight, None, reset=begins)
