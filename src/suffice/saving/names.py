@@ -25,6 +25,7 @@ PLACES = {
     "estimators.belief_network": "SigmoidBeliefNetwork",
     "estimators.classifier": "GenerativeClassifier",
     "estimators.discriminant": "GaussianDiscriminant",
+    "estimators.explaining": "Explanation",
     "estimators.families": "Kind",
     "estimators.hmm.base": "HMM",
     "estimators.hmm.classifier": "HMMClassifier",
