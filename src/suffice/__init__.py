@@ -39,6 +39,11 @@ _HOMES = {
     "save": "saving",
     "load": "saving",
     "TextClassifier": "text",
+    "ConvergenceDisplay": "figures",
+    "DensityDisplay": "figures",
+    "ReliabilityDisplay": "figures",
+    "StatesDisplay": "figures",
+    "TopicDisplay": "figures",
 }
 
 __all__ = ["__version__", *_HOMES]

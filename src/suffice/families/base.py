@@ -49,6 +49,11 @@ class Family(ABC):
 
     # -- data ---------------------------------------------------------------------------------------------------------
 
+    @classmethod
+    def for_data(cls, X, n_outcomes: int) -> Self:
+        """The family for these rows: override it where it has fields that are read off them."""
+        return cls(n_outcomes, X.shape[1])
+
     @abstractmethod
     def statistics(self, X, shares: np.ndarray) -> Any:
         """Moments: sum_i shares_ik s(x_i), for signed shares (n, K); a missing cell adds to no block."""
@@ -193,11 +198,11 @@ class Family(ABC):
         return standardised(dense(X), weights)
 
     @abstractmethod
-    def form(self, X) -> Any:
-        """`forms.Form` over the rows X: log p(x | k) = constant_k + <theta_k, phi(x)>, as sums over many rows want it."""
+    def form_for(self, X) -> type:
+        """Which `forms.Form` the rows X take: log p(x | k) = constant_k + <theta_k, phi(x)>, as sums over many rows want it."""
 
-    def chart(self, moments) -> Any:
-        """`charts.Chart`: unconstrained coordinates around some moments, for minimisers that know nothing of domains."""
+    def chart_for(self, moments) -> type:
+        """Which `charts.Chart` some moments take: unconstrained coordinates, for minimisers that know nothing of domains."""
         raise NotImplementedError(f"{type(self).__name__} has no unconstrained coordinates: use algorithm='em'")
 
     def conjugate(self, statistics) -> Any:

@@ -21,6 +21,7 @@ class Bernoulli(Categorical):
     n_statistics = 1  # of a cell: whether it is on
 
     @classmethod
+    @override
     def for_data(cls, X, n_outcomes: int) -> Bernoulli:
         return cls(n_outcomes, X.shape[1], np.full(X.shape[1], 2, dtype=np.int64))
 
@@ -77,5 +78,5 @@ class Bernoulli(Categorical):
         return logits[::2].T, (logits[1::2] - logits[::2]).T
 
     @override
-    def form(self, X):
-        return ValueForm(self, X)
+    def form_for(self, X):
+        return ValueForm

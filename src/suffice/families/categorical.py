@@ -185,12 +185,12 @@ class Categorical(Family):
         return (logits,)
 
     @override
-    def form(self, X):
-        return CategoryForm(self, X)
+    def form_for(self, X):
+        return CategoryForm
 
     @override
-    def chart(self, moments):
-        return LogitChart(self, moments)
+    def chart_for(self, moments):
+        return LogitChart
 
     # -- compiled code and new rows -----------------------------------------------------------------------------------
 

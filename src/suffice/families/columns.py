@@ -89,10 +89,6 @@ class Columns(Family):
 
     # -- what follows -------------------------------------------------------------------------------------------------
 
-    @classmethod
-    def for_data(cls, X, n_outcomes: int):
-        return cls(n_outcomes, X.shape[1])
-
     def means_of(self, moments) -> tuple[np.ndarray, ...]:
         """Expectations of the statistics; 0 in a block of no weight."""
         weight, *sums = moments.arrays()
@@ -197,12 +193,12 @@ class Columns(Family):
         return self.pseudo_rows(statistics, amount, self.typical(statistics))
 
     @override
-    def form(self, X):
-        return (ValueForm if type(self).phi is Columns.phi else CellForm)(self, X)
+    def form_for(self, X):
+        return ValueForm if type(self).phi is Columns.phi else CellForm
 
     @override
-    def chart(self, moments):
-        return CellChart(self, moments)
+    def chart_for(self, moments):
+        return CellChart
 
     @override
     def state_of(self, moments) -> tuple:

@@ -45,6 +45,7 @@ class GaussianCorrelated(Family):
     is_tied = False
 
     @classmethod
+    @override
     def for_data(cls, X, n_outcomes: int) -> Self:
         return cls(n_outcomes, X.shape[1], location_of(X))
 
@@ -171,14 +172,14 @@ class GaussianCorrelated(Family):
         return standardised(dense(X) - self.location, weights)
 
     @override
-    def form(self, X):
+    def form_for(self, X):
         if self.is_latent(X):
-            return CompletedForm(self, X, False)
-        return (TiedForm if self.is_tied else FullForm)(self, X, True)
+            return CompletedForm
+        return TiedForm if self.is_tied else FullForm
 
     @override
-    def chart(self, moments):
-        return FullChart(self, moments)
+    def chart_for(self, moments):
+        return FullChart
 
     @override
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:

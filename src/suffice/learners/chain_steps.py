@@ -88,7 +88,7 @@ class ChainSteps:
         return scores if self.evidence is None else scores + self.evidence[part]
 
     def _run(
-        self, mode: int, k: int, shard: Shard, parameters: Parameters, weights: np.ndarray, has_sums: bool
+        self, mode: int, parameters: Parameters, weights: np.ndarray, has_sums: bool, k: int, shard: Shard
     ) -> Part:
         """What shard k adds: in one compiled call where the form has loops for it, lanes that scaling cannot hold by scores."""
         part = self._empty(mode, shard, has_sums)

@@ -94,6 +94,7 @@ PLACES = {
     "learners.watch": "Entry Journal",
     "reading.base": "Reader",
     "reading.documents": "Documents",
+    "reading.frames_back": "Schema",
     "reading.mixed": "Mixed",
     "reading.sequences": "Sequences",
     "reading.tables": "Codes Counts Flags Numbers",

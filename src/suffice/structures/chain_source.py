@@ -11,6 +11,11 @@ from ..kernels.structures.chain_kinds import KINDS, SCORES
 NOTHING = np.zeros((0, 0))
 
 
+def own(array: np.ndarray) -> np.ndarray:
+    """As it is, or a copy: contiguous and writeable, since loops are compiled anew for every other kind of array."""
+    return np.require(array, dtype=float, requirements="CAW")
+
+
 def source_of(form: Any, coefficients: tuple, rows: slice, evidence: np.ndarray | None) -> tuple | None:
     """The source of some rows; None where the form has no compiled loops (several families, missing cells of correlated columns)."""
     found = form.kernel()
@@ -25,8 +30,8 @@ def source_of(form: Any, coefficients: tuple, rows: slice, evidence: np.ndarray 
         theta = theta.T
     location = np.zeros(X.shape[1]) if len(extra) == 0 else np.asarray(extra, dtype=float)
     return (
-        KINDS[kind], np.ascontiguousarray(X[rows], dtype=float), location, np.ascontiguousarray(theta),
-        np.ascontiguousarray(centres), np.ascontiguousarray(constant), NOTHING if evidence is None else evidence[rows],
+        KINDS[kind], own(X[rows]), location, own(theta),
+        own(centres), own(constant), NOTHING if evidence is None else own(evidence[rows]),
         evidence is not None or not np.isfinite(constant).all(),
     )  # fmt: skip
 

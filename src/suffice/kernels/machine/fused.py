@@ -5,6 +5,8 @@ LLVM turns loops over `fma` into vector lanes, and since the rounding is said in
 multiplies and adds.
 """
 
+from typing import Any
+
 import numba
 import numpy as np
 
@@ -30,7 +32,7 @@ if has_fma():
     from numba.extending import intrinsic
 
     @intrinsic
-    def fma(typing_context, a, b, c):
+    def fused(typing_context, a, b, c):
         def generate(context, builder, signature, arguments):
             return builder.fma(*arguments)
 
@@ -39,8 +41,11 @@ if has_fma():
 else:
 
     @compiled
-    def fma(a, b, c):
+    def fused(a, b, c):
         return a * b + c
+
+
+fma: Any = fused
 
 
 @compiled
