@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from ..structures.chain import Chain, ChainMoments, ChainPrior
 from .chain_steps import ChainSteps, ExpectedSteps
@@ -102,6 +103,29 @@ class ChainProblem:
             if tops.min(initial=np.inf) < worst:
                 worst, place = float(tops.min()), shard.begin + int(tops.argmin())
         return place
+
+
+@dataclass(eq=False)
+class VariationalChainProblem(ChainProblem):
+    """Minus the bound of the evidence; what moves are posteriors in the place of moments (`variational.VariationalEM`). `prior` is a
+    `structures.chain_posterior.ChainConjugate`."""
+
+    reseeds: bool = False
+
+    @override
+    def scale(self, measure: Measure) -> float:
+        """So that `tol` is the gain of the whole bound: states empty slowly."""
+        return 10.0
+
+    @override
+    def parameters(self, moments):
+        return self.prior.parameters(moments)
+
+    @override
+    def measured(self, moments, expected: ExpectedSteps) -> Measure:
+        objective = self.prior.divergence(moments) - expected.log_likelihood
+        loss = objective / max(self.rows.total, 1e-300)
+        return Measure(objective, loss, loss)
 
 
 # -- starts ------------------------------------------------------------------------------------------------------------

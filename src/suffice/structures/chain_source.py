@@ -13,7 +13,7 @@ NOTHING = np.zeros((0, 0))
 
 def own(array: np.ndarray) -> np.ndarray:
     """As it is, or a copy: contiguous and writeable, since loops are compiled anew for every other kind of array."""
-    return np.require(array, dtype=float, requirements="CAW")
+    return np.require(array, dtype=float, requirements=["C", "A", "W"])
 
 
 def source_of(form: Any, coefficients: tuple, rows: slice, evidence: np.ndarray | None) -> tuple | None:
