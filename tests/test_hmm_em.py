@@ -180,3 +180,10 @@ def test_a_chain_that_does_not_forget_is_run_uncut():
     paths = [scores[np.arange(40_000), (np.arange(40_000) + first) % S].sum() for first in range(S)]
     wanted = np.logaddexp.reduce(np.array(paths) + np.log(chain.start_of(start)))
     np.testing.assert_allclose(found.log_likelihood, rows.weights[0] * wanted, rtol=1e-10)
+
+
+def test_a_random_start_of_many_steps_is_not_one_where_all_states_are_alike():
+    problem, _ = problem_of("categorical", lengths=(2000,) * 10)
+    statistics = start_statistics(problem.rows, "random", np.random.default_rng(0))
+    counts = statistics.emissions.columns[0].count[:4]
+    assert np.abs(counts / counts.sum(axis=0) - 0.25).max() > 0.05
