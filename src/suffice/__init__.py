@@ -44,6 +44,7 @@ _HOMES = {
     "DensityDisplay": "figures",
     "ReliabilityDisplay": "figures",
     "StatesDisplay": "figures",
+    "TransitionsDisplay": "figures",
     "TopicDisplay": "figures",
 }
 

@@ -181,13 +181,17 @@ def inspect(
     top: Annotated[int, typer.Option(help="How many features or words.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """What a model learned: the header, class means or top words."""
+    """What a model learned: the header, class means or top words; of a hidden Markov model its states."""
     import json
 
-    from . import inspection
+    from . import inspection, inspection_hmm
     from .errors import model_from
 
-    trained, head = model_from(model)
+    trained, head = model_from(model, with_chains=True)
+    if hasattr(trained, "transmat_"):
+        about = inspection_hmm.summary(trained, head, top)
+        _print([json.dumps(about, ensure_ascii=False)] if as_json else inspection_hmm.lines(about))
+        return
     about, found = inspection.summary(trained, head), inspection.learned(trained, top)
     text = [json.dumps(about | found, ensure_ascii=False)] if as_json else inspection.lines(about, found)
     _print(text)
