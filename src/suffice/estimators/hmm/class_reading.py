@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from ...reading.frames import columns_of, is_frame
 from ...reading.guards import naming, refuse_huge
-from ...reading.mixed import is_number_column
 from ...reading.sequences import Sequences, of_padded, sequences_of
 from ..contract import without_na
 from .families import BernoulliHMM, CategoricalHMM, GaussianHMM, MixedHMM, PoissonHMM
@@ -26,8 +26,8 @@ def family_of(given: str, table: Any) -> str:
     """The family that was asked for, or by the columns of the steps: numbers, symbols, or both."""
     if given != "auto":
         return given
-    if hasattr(table, "columns"):
-        numbers = [is_number_column(table[name]) for name in table.columns]
+    if is_frame(table):
+        numbers = [column.is_numeric for column in columns_of(table)]
         return "gaussian" if all(numbers) else "mixed" if any(numbers) else "categorical"
     return "gaussian" if np.asarray(table).dtype.kind in "fiub" else "categorical"
 
