@@ -18,7 +18,7 @@ class Trained:
     """An estimator, and the columns, categories or vocabulary that turn rows of a file into its input."""
 
     model: Any
-    format: str  # "table", "svmlight" or "text"
+    format: str  # "table", "svmlight", "text", "steps" (of sequences) or "letters" (texts as sequences)
     columns: tuple[str, ...] = ()  # of a table
     kinds: Mapping[str, str] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Trained:
     @property
     def reading_format(self) -> str | None:
         """The format of files that this model reads, where it is one."""
-        return None if self.format == "table" else self.format
+        return {"table": None, "steps": None, "letters": "text"}.get(self.format, self.format)
 
     @property
     def classes(self) -> np.ndarray:
@@ -50,11 +50,30 @@ class Trained:
         """The estimator's X for some rows of a file of the same format."""
         if self.format == "text":
             return self._counts(table)
+        if self.format == "letters":
+            if table.columns != ("text",):
+                raise DataError("the model was trained on texts, but this file holds none; try --format text")
+            return list(table.X["text"])
+        if self.format == "steps":
+            return self._steps(table)
         if self.format == "svmlight":
             if not sp.issparse(table.X):
                 raise DataError("the model was trained on svmlight data, and this file is not; try --format svmlight")
             return table.X
         return self._frame(table)
+
+    def _steps(self, table: Table) -> Any:
+        """A DataFrame of steps: numbers, and texts for categories (None where missing)."""
+        if sp.issparse(table.X) or any(name not in table.X for name in self.columns):
+            raise DataError(
+                f"the model was trained on the columns {', '.join(self.columns[:20])}, which this file lacks"
+            )
+        X = table.X[list(self.columns)].copy()
+        for name in self.columns:
+            if self.kinds[name] == CATEGORICAL:
+                column = X[name].astype(object)
+                X[name] = column.where(column.notna(), None)
+        return X
 
     def _counts(self, table: Table) -> sp.csr_matrix:
         from sklearn.feature_extraction.text import CountVectorizer
