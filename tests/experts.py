@@ -7,7 +7,7 @@ import numpy as np
 from suffice.families.categorical import Categorical
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.families.poisson import Poisson
-from suffice.learners.experts import ExpertProblem, Setting, start
+from suffice.learners.experts import ExpertProblem, ExpertSetting, start
 from suffice.structures.expert_prior import ExpertPrior
 from suffice.structures.experts import Experts
 from suffice.structures.joint import Joint
@@ -45,7 +45,7 @@ def problem(n=60, share_missing=0.0, target="gaussian", is_conditional=True, n_c
     y[generator.random(n) < 0.1] = np.nan  # rows without a target
     structure = Experts.of(Joint.of(*families), X, TARGETS[target]()).with_outcomes(n_components)
     rows = structure.rows(X, y, generator.uniform(0.5, 2.0, n))
-    setting = Setting(n_components, steps=5)
+    setting = ExpertSetting(n_components, steps=5)
     found = ExpertProblem(structure, rows, ExpertPrior.of(structure, rows, 1.0, 0.5), is_conditional)
     moments = start(found, setting, generator)
     return found.around(moments, setting), moments

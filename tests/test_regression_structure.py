@@ -8,7 +8,7 @@ from experts import problem
 from scipy.integrate import quad, trapezoid
 from scipy.special import logsumexp
 
-from suffice.learners.experts import Setting, improved
+from suffice.learners.experts import ExpertSetting, improved
 from suffice.learners.watch import SILENT
 from suffice.structures.base import Given
 
@@ -111,7 +111,7 @@ def test_expectations_given_the_target_less_those_given_nothing_are_the_gradient
 
 def test_the_driver_only_accepts_steps_that_lower_the_objective():
     found, moments = problem(60, 0.2)
-    fit = improved(found, moments, Setting(3, steps=60), np.random.default_rng(0), SILENT, 1e-9)
+    fit = improved(found, moments, ExpertSetting(3, steps=60), np.random.default_rng(0), SILENT, 1e-9)
     assert (np.diff(fit.history["objective"]) <= 0).all()
     assert fit.history["objective"][-1] < found.measure(moments).objective
 
@@ -120,7 +120,7 @@ def test_whitened_coordinates_converge_faster_than_plain_ones():
     from suffice.structures.expert_chart import Whitened
 
     found, moments = problem(300, 0.0, n_components=4, seed=3)
-    setting = Setting(4, steps=30)
+    setting = ExpertSetting(4, steps=30)
     white = improved(found, moments, setting, np.random.default_rng(0), SILENT, 1e-12)
     plain = found.around(moments, setting)
     coordinates: Whitened = plain.coordinates

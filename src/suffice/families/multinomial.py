@@ -56,6 +56,7 @@ class Multinomial(Family):
     printed = "words"
 
     @classmethod
+    @override
     def for_data(cls, X, n_outcomes: int, weights: np.ndarray | None = None) -> Self:
         weights = np.ones(X.shape[0]) if weights is None else weights
         total = max(float(weights.sum()), 1e-300)
@@ -118,6 +119,10 @@ class Multinomial(Family):
         return X @ self.natural_of(moments).logit
 
     @override
+    def word_weights(self, moments: Moments) -> np.ndarray:
+        return self.natural_of(moments).logit
+
+    @override
     def log_base_measure(self, X) -> np.ndarray:
         terms = X.tocsr().copy()
         terms.data = gammaln(terms.data + 1)
@@ -137,7 +142,7 @@ class Multinomial(Family):
 
     @override
     def at_weight(self, moments: Moments, weight) -> Moments:
-        return Moments(weight * (moments.count / moments.weight))
+        return Moments(weight * (moments.count / np.maximum(moments.weight, 1e-300)))
 
     @override
     def direction(self, statistics: Moments, prior: Moments, moments: Moments, unseen, scale: float) -> Moments:
@@ -208,12 +213,12 @@ class Multinomial(Family):
         return Moments(count)
 
     @override
-    def form(self, X):
-        return WordForm(self, X)
+    def form_for(self, X):
+        return WordForm
 
     @override
-    def chart(self, moments):
-        return LogitChart(self, moments)
+    def chart_for(self, moments):
+        return LogitChart
 
     @override
     def points(self, X, weights):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..structures.expert_prior import ExpertPrior
 from ..structures.experts import ExpertMoments, Experts
-from .experts import ExpertProblem, Setting
+from .experts import ExpertProblem, ExpertSetting
 
 STEPS, HALVINGS = 3, 12
 
@@ -28,7 +28,7 @@ def moved(
     total = float(weights.sum())
     share = total / (seen + total)
     rows = structure.rows(X, y, weights)
-    setting = Setting(structure.n_outcomes, slope_rows=0.1 * share, gate_rows=share)
+    setting = ExpertSetting(structure.n_outcomes, slope_rows=0.1 * share, gate_rows=share)
     prior = ExpertPrior.of(structure, rows, setting.gate_rows, setting.slope_rows)
     problem = ExpertProblem(structure, rows, prior, is_conditional)
     for _ in range(STEPS):

@@ -27,7 +27,7 @@ MOST_POINTS = 3000  # rows that take part in k-means
 
 
 @dataclass(frozen=True)
-class Setting:
+class ExpertSetting:
     """How one mixture of experts is fitted."""
 
     n_components: int
@@ -101,14 +101,14 @@ class ExpertProblem:
     def first(self, moments: ExpertMoments) -> list[tuple[float, np.ndarray]]:
         return [self._first[1:]] if self._first[0] is moments else []
 
-    def around(self, moments: ExpertMoments, setting: Setting) -> ExpertProblem:
+    def around(self, moments: ExpertMoments, setting: ExpertSetting) -> ExpertProblem:
         """The same problem in coordinates whitened at these moments."""
         chart = ExpertChart(self.structure, moments)
         coordinates = Whitened(chart, moments, self.rows, setting.slope_rows, setting.gate_rows)
         return replace(self, coordinates=coordinates, _first=(None,))
 
 
-def start(problem: ExpertProblem, setting: Setting, generator) -> ExpertMoments:
+def start(problem: ExpertProblem, setting: ExpertSetting, generator) -> ExpertMoments:
     """Moments of rows shared out by k-means, after some EM passes."""
     structure, rows, K = problem.structure, problem.rows, problem.structure.n_outcomes
     seen = ~np.isnan(rows.y)
@@ -146,7 +146,7 @@ def normal_scores(y: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def fitted(
-    structure: Experts, rows: ExpertRows, setting: Setting, is_conditional: bool, generator, watch: Watch = SILENT,
+    structure: Experts, rows: ExpertRows, setting: ExpertSetting, is_conditional: bool, generator, watch: Watch = SILENT,
     tol: float = 1e-6,
 ) -> Fit:  # fmt: skip
     """The fit of one mixture of experts."""
@@ -158,7 +158,7 @@ def fitted(
 
 
 def improved(
-    problem: ExpertProblem, moments: ExpertMoments, setting: Setting, generator, watch: Watch, tol: float
+    problem: ExpertProblem, moments: ExpertMoments, setting: ExpertSetting, generator, watch: Watch, tol: float
 ) -> Fit:
     """Rounds of L-BFGS from these moments on."""
     fit, left = None, setting.steps

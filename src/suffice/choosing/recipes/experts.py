@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...learners.experts import Setting, fitted
+from ...learners.experts import ExpertSetting, fitted
 from ...learners.watch import Watch
 from ...structures.committee import Committee, Member, joined
 from ...structures.experts import Experts
@@ -20,23 +20,23 @@ ROWS_EACH = 10  # rows for every component
 MOST_HELD = 4000  # held-out rows that the width is taken from
 
 
-def candidates(n_rows: int, n_components: int | str, steps: int) -> list[Setting]:
+def candidates(n_rows: int, n_components: int | str, steps: int) -> list[ExpertSetting]:
     """Settings to stack: from stiff to loose, begun at clusters of the rows or at levels of the target."""
     K, L = (8, 16) if n_rows <= MANY else (16, 32)
     is_given = not isinstance(n_components, str)
     if is_given:
         K = L = int(n_components)
     found = [
-        Setting(1, 1.0, 1.0, em=False),
-        Setting(4, 1.0, 1.0),
-        Setting(K, 0.1, 0.1, 10.0, by_rank=True, em=False),
-        Setting(K, 0.001, 0.1, 10.0, by_rank=True, em=False),
-        Setting(L, 0.1, 0.1, 2.0, by_rank=True),
-        Setting(L, 0.003, 0.1, 3.0, by_rank=True, em=False),
-        Setting(L, 0.001, 0.01, 10.0, by_rank=True, em=False),
+        ExpertSetting(1, 1.0, 1.0, em=False),
+        ExpertSetting(4, 1.0, 1.0),
+        ExpertSetting(K, 0.1, 0.1, 10.0, by_rank=True, em=False),
+        ExpertSetting(K, 0.001, 0.1, 10.0, by_rank=True, em=False),
+        ExpertSetting(L, 0.1, 0.1, 2.0, by_rank=True),
+        ExpertSetting(L, 0.003, 0.1, 3.0, by_rank=True, em=False),
+        ExpertSetting(L, 0.001, 0.01, 10.0, by_rank=True, em=False),
     ]
     if is_given:
-        found = [Setting(K, 1.0, 1.0), *(each for each in found[2:] if each.n_components == K)]
+        found = [ExpertSetting(K, 1.0, 1.0), *(each for each in found[2:] if each.n_components == K)]
     most = n_rows if is_given else max(1, n_rows // ROWS_EACH)
     return [replace(each, steps=steps) for each in found if each.n_components <= most]
 

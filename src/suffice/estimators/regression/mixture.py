@@ -17,7 +17,7 @@ from ...families.categorical import Categorical
 from ...families.gaussian_diagonal import GaussianDiagonal
 from ...families.poisson import Poisson
 from ...learners.expert_stream import moved
-from ...learners.experts import Setting, fitted
+from ...learners.experts import ExpertSetting, fitted
 from ...learners.starts import distinct
 from ...learners.watch import Watch
 from ...reading.guards import all_or_nothing, checked_weights, naming, one_blas_thread
@@ -205,9 +205,9 @@ class MixtureRegressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimato
         )
         return committee, (text, shown, stack.held_out - np.log(scale))
 
-    def _single(self, n_rows: int) -> Setting:
+    def _single(self, n_rows: int) -> ExpertSetting:
         K = 8 if isinstance(self.n_components, str) else self.n_components
-        return Setting(min(K, max(1, n_rows // 3)), steps=self.max_iter)
+        return ExpertSetting(min(K, max(1, n_rows // 3)), steps=self.max_iter)
 
     def _gates(self, n_more: int = 0) -> Joint:
         """Gates of one outcome over the columns of the reader, after `n_more` numbers."""
