@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from .guards import LARGEST
 from .labels import is_missing
-from .mixed import Mixed, is_number_column
+from .mixed import Mixed
 
 
 @dataclass
@@ -21,19 +21,15 @@ class Inputs(Mixed):
 
     @override
     def _found(self, columns: list) -> list[str]:
-        plain = replace(self, given_kinds=self.given_kinds)
-        found = Mixed._found(plain, columns)
-        given = self.given_kinds if isinstance(self.given_kinds, dict) else {}
-        given = {str(name): kind for name, kind in given.items()}
-        if isinstance(self.given_kinds, str) and self.given_kinds != "auto":
-            return found
-        if not isinstance(self.given_kinds, (str, dict)):
-            given = dict(zip(self.columns, self.given_kinds, strict=True))
-        parts = zip(self.columns, columns, found, strict=True)
-        return [
-            "gaussian" if given.get(name, "auto") == "auto" and is_number_column(column) else kind
-            for name, column, kind in parts
-        ]
+        given = self.given_kinds
+        if isinstance(given, str) and given == "auto":
+            given = {}
+        if isinstance(given, dict):
+            given = {str(name): kind for name, kind in given.items()}
+            numeric = {name for name, column in zip(self.columns, columns, strict=True) if column.is_numeric}
+            plain = {name: "gaussian" for name in self.columns if name in numeric and given.get(name, "auto") == "auto"}
+            given = {**given, **plain}
+        return Mixed._found(replace(self, given_kinds=given), columns)
 
     @override
     def settle(self, rows, codes, weights, n_outcomes, *, is_plain):

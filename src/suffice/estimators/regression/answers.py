@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ...engines.threads import n_threads
+from ...reading.frames_back import as_given
 from ...reading.guards import one_blas_thread
 from ...reading.inputs import read_targets
 from ...structures.predictive import Predictive
@@ -161,7 +162,7 @@ class RegressionAnswers:
             )
         )
         filled = self._reader_.unscaled(self.committees_[0].imputed(rows, own))
-        return self._reader_.filled(table, self._reader_.unread(filled))
+        return as_given(X, self._reader_.filled(table, self._reader_.unread(filled)))
 
     def explain(self, X):
         """What each cell adds to the prediction: E[target | x] less E[target | x without the cell], exact because missing cells are

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 from typing_extensions import override
 
@@ -20,6 +19,7 @@ from ...learners.expert_stream import moved
 from ...learners.experts import ExpertSetting, fitted
 from ...learners.starts import distinct
 from ...learners.watch import Watch
+from ...reading.frames import taken
 from ...reading.guards import all_or_nothing, checked_weights, naming, one_blas_thread
 from ...reading.inputs import Inputs, read_targets
 from ...structures.committee import Committee, Member
@@ -288,7 +288,7 @@ class MixtureRegressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimato
                 f"{type(self).__name__} needs at least two rows, but there is {len(used)} sample (n_samples = 1)"
             )
         if len(used) < len(weights):
-            X, y, weights = _safe_indexing(X, used), y[used], weights[used]
+            X, y, weights = taken(X, used), y[used], weights[used]
         return X, y, weights
 
     def _check_parameters(self) -> None:
