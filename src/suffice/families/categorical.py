@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -42,6 +43,8 @@ class Natural(Record):
 @dataclass(frozen=True, eq=False)
 class Categorical(Family):
     n_categories: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    stored_as: ClassVar[dict[str, str]] = {"n_categories": "int[n_features] 1.."}
 
     kernels = "suffice.kernels.families.categorical"
     outcome_axis = -1

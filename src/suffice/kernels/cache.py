@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 from numba.core.caching import FunctionCache, NullCache
+from typing_extensions import override
 
 _warned: list[str] = []
 
@@ -29,6 +30,7 @@ def _warn(reason: str) -> None:
 class ForgivingCache(FunctionCache):
     """numba's cache of one function; what can't be read is compiled again, what can't be written is left."""
 
+    @override
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
@@ -37,6 +39,7 @@ class ForgivingCache(FunctionCache):
             self._try(self.flush)
             return None
 
+    @override
     def save_overload(self, sig: Any, data: Any) -> None:
         self._try(lambda: super(ForgivingCache, self).save_overload(sig, data))
 

@@ -26,7 +26,7 @@ from .cache import cache_of
 SOURCE_DIGEST = hashlib.sha256(
     b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
 ).hexdigest()[:12] + (
-    "_checked" if numba.config.BOUNDSCHECK else ""
+    "_checked" if getattr(numba.config, "BOUNDSCHECK", 0) else ""
 )  # numba's cache does not know of NUMBA_BOUNDSCHECK
 
 # What a compiler must be allowed so that a sum runs in vector lanes. `nnan` and `ninf` are not among it: they delete tests for NaN.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from functools import cache, wraps
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -47,7 +48,7 @@ SHOWN = (
 
 def refuse_infinite(model, X) -> None:
     """The last border of a fit: what is kept is finite, or the call has failed and changed nothing."""
-    moments = getattr(model, "moments_", None)
+    moments: Any = getattr(model, "moments_", None)
     found = {"moments_": list(moments.arrays()) if hasattr(moments, "arrays") else []}
     for name in SHOWN:
         value = getattr(model, name, None)

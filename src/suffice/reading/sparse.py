@@ -29,7 +29,10 @@ def checked_sparse(X: Any) -> Any:
     if X.format != "csr":
         X = X.tocsr()
     indptr, indices = X.indptr, X.indices
-    if _verdict(indptr, indices, X.data, *X.shape, "row") == FINE and len(X.data) == len(indices) == indptr[-1]:
+    if (
+        _verdict(indptr, indices, X.data, X.shape[0], X.shape[1], "row") == FINE
+        and len(X.data) == len(indices) == indptr[-1]
+    ):
         return X
     n = int(indptr[-1])
     parts = X.data[:n].copy(), indices[:n].copy(), indptr.copy()
