@@ -34,11 +34,17 @@ _HOMES = {
     "BernoulliHMM": "hmm",
     "CategoricalHMM": "hmm",
     "GaussianHMM": "hmm",
+    "HMMClassifier": "hmm",
     "MixedHMM": "hmm",
     "PoissonHMM": "hmm",
     "save": "saving",
     "load": "saving",
     "TextClassifier": "text",
+    "ConvergenceDisplay": "figures",
+    "DensityDisplay": "figures",
+    "ReliabilityDisplay": "figures",
+    "StatesDisplay": "figures",
+    "TopicDisplay": "figures",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from ..choosing.recipes.base import Choice, Options, Recipe, Trained, Warm
 from ..choosing.recipes.tables import Tables
@@ -20,17 +20,19 @@ from ..learners.problem import Problem
 from ..learners.state import Fit, Stop
 from ..losses import Loss, loss_named
 from ..reading.base import Reader
+from ..reading.frames import taken
 from ..reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ..reading.labels import class_weights, encoded, split_labels
 from . import loaded
 from .answers import Answers
 from .checks import check_class_prior, check_training
 from .contract import Contract
+from .explaining import Explains
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
 
 
-class GenerativeClassifier(Answers, Contract, ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEstimator):
     """Base of the classifiers: a joint distribution p(x, y), trained with one of three losses.
 
     A subclass says how rows are read (`_reader`), which structure they get (`_structure`), how it is trained (`_recipe`) and which
@@ -142,7 +144,7 @@ class GenerativeClassifier(Answers, Contract, ClassifierMixin, BaseEstimator):
         if not (codes[used] >= 0).any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
         if len(used) < len(weights):  # a row of no weight is no row: not even its categories count
-            X, codes, weights = _safe_indexing(X, used), codes[used], weights[used]
+            X, codes, weights = taken(X, used), codes[used], weights[used]
         rows = reader.learn(X, self._column_names())
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         generator = np.random.default_rng(self._fit_seed(watch))

@@ -8,22 +8,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import validate_data
 
-from ..reading.sparse import checked_sparse
+from .contract import checked_numbers
 
 MOST = 2**24  # of a count: the kernels hold them in single precision, whole up to there
 
 
 def checked_rows(network: Any, X, *, reset: bool) -> Any:
     """X as a dense array; counts that come sparse stay so in `fit` (a corpus may not fit in memory otherwise)."""
-    X = validate_data(
-        network,
-        checked_sparse(X),
-        reset=reset,
-        accept_sparse="csr",
-        ensure_all_finite="allow-nan",
-        dtype=[np.float64, np.float32],
+    X = checked_numbers(
+        network, X, reset=reset, accept_sparse="csr", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
     )
     if issparse(X) and reset and network.data == "count" and not network.with_labels:
         with np.errstate(invalid="ignore"):

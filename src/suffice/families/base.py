@@ -51,6 +51,11 @@ class Family(ABC):
 
     # -- data ---------------------------------------------------------------------------------------------------------
 
+    @classmethod
+    def for_data(cls, X, n_outcomes: int) -> Self:
+        """The family for these rows: override it where it has fields that are read off them."""
+        return cls(n_outcomes, X.shape[1])
+
     @abstractmethod
     def statistics(self, X, shares: np.ndarray) -> Any:
         """Moments: sum_i shares_ik s(x_i), for signed shares (n, K); a missing cell adds to no block."""
@@ -98,6 +103,22 @@ class Family(ABC):
     @abstractmethod
     def log_densities(self, moments, X) -> np.ndarray:
         """(n, K) array log p(x_i | k) without the base measure, readable and slow: the twin of the kernels' `score`."""
+
+    has_independent_columns = False  # given the outcome
+
+    def cell_log_densities(self, moments, X: np.ndarray) -> np.ndarray:
+        """(n, K, n_features) array: log p(x_ij | the other cells, k), 0 where the cell is missing."""
+        whole = self.log_densities(moments, X)
+        found = np.zeros((len(X), self.n_outcomes, self.n_features))
+        for j in range(self.n_features):
+            without = X.copy()
+            without[:, j] = np.nan
+            found[:, :, j] = whole - self.log_densities(moments, without)
+        return found
+
+    def word_weights(self, moments) -> np.ndarray | None:
+        """(n_features, K) array: what one unit of a column adds to log p(x | k), beside what a row of zeros has; None: it is not so."""
+        return None
 
     def log_base_measure(self, X) -> np.ndarray | float:
         """(n,) array, or 0: the part of log p(x | k) that no outcome depends on."""
@@ -195,11 +216,11 @@ class Family(ABC):
         return standardised(dense(X), weights)
 
     @abstractmethod
-    def form(self, X) -> Any:
-        """`forms.Form` over the rows X: log p(x | k) = constant_k + <theta_k, phi(x)>, as sums over many rows want it."""
+    def form_for(self, X) -> type:
+        """Which `forms.Form` the rows X take: log p(x | k) = constant_k + <theta_k, phi(x)>, as sums over many rows want it."""
 
-    def chart(self, moments) -> Any:
-        """`charts.Chart`: unconstrained coordinates around some moments, for minimisers that know nothing of domains."""
+    def chart_for(self, moments) -> type:
+        """Which `charts.Chart` some moments take: unconstrained coordinates, for minimisers that know nothing of domains."""
         raise NotImplementedError(f"{type(self).__name__} has no unconstrained coordinates: use algorithm='em'")
 
     def conjugate(self, statistics) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from .categorical import Categorical, Moments
-from .forms import ValueForm
+from .forms import ValueForm, safe_log
 from .points import without_gaps
 from .rows import any_missing, dense, one_hot, without_missing
 
@@ -21,6 +21,7 @@ class Bernoulli(Categorical):
     n_statistics = 1  # of a cell: whether it is on
 
     @classmethod
+    @override
     def for_data(cls, X, n_outcomes: int) -> Bernoulli:
         return cls(n_outcomes, X.shape[1], np.full(X.shape[1], 2, dtype=np.int64))
 
@@ -60,6 +61,11 @@ class Bernoulli(Categorical):
             result[self.sums_of_cells(never.astype(float), X) > 0.5] = -np.inf
         return result
 
+    @override
+    def word_weights(self, moments: Moments) -> np.ndarray:
+        logs = safe_log(self.probabilities(moments))
+        return logs[1::2] - logs[0::2]
+
     def sums_of_cells(self, values: np.ndarray, X) -> np.ndarray:
         """(n, K) array: the sum of `values` (cells, K) over the observed cells of every sparse row."""
         off = values[0::2]
@@ -77,5 +83,5 @@ class Bernoulli(Categorical):
         return logits[::2].T, (logits[1::2] - logits[::2]).T
 
     @override
-    def form(self, X):
-        return ValueForm(self, X)
+    def form_for(self, X):
+        return ValueForm

@@ -42,6 +42,7 @@ class Natural(Record):
 
 @dataclass(frozen=True, eq=False)
 class Categorical(Family):
+    has_independent_columns = True
     n_categories: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     stored_as: ClassVar[dict[str, str]] = {"n_categories": "int[n_features] 1.."}
@@ -132,6 +133,12 @@ class Categorical(Family):
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         return self.one_hot(X) @ np.log(self.probabilities(moments))
 
+    @override
+    def cell_log_densities(self, moments: Moments, X) -> np.ndarray:
+        seen, logs = ~np.isnan(X), safe_log(self.probabilities(moments))
+        cells = (self.offset + np.where(seen, X, 0)).astype(np.int64)
+        return np.where(seen[:, None, :], logs.T[:, cells].transpose(1, 0, 2), 0.0)
+
     # -- domain, steps, priors ----------------------------------------------------------------------------------------
 
     @override
@@ -188,12 +195,12 @@ class Categorical(Family):
         return (logits,)
 
     @override
-    def form(self, X):
-        return CategoryForm(self, X)
+    def form_for(self, X):
+        return CategoryForm
 
     @override
-    def chart(self, moments):
-        return LogitChart(self, moments)
+    def chart_for(self, moments):
+        return LogitChart
 
     # -- compiled code and new rows -----------------------------------------------------------------------------------
 

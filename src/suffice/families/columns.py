@@ -47,6 +47,7 @@ class Natural(Record):
 
 @dataclass(frozen=True, eq=False)
 class Columns(Family):
+    has_independent_columns = True
     record: ClassVar[Any] = Moments  # weight, then the sums of the statistics
     natural: ClassVar[Any] = Natural  # the coefficients of the statistics
     n_statistics = 1
@@ -88,10 +89,6 @@ class Columns(Family):
         return gradients
 
     # -- what follows -------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def for_data(cls, X, n_outcomes: int):
-        return cls(n_outcomes, X.shape[1])
 
     def means_of(self, moments) -> tuple[np.ndarray, ...]:
         """Expectations of the statistics; 0 in a block of no weight."""
@@ -163,6 +160,12 @@ class Columns(Family):
         return sum(terms) + seen @ constant.T
 
     @override
+    def cell_log_densities(self, moments, X):
+        seen, (constant, *found) = ~np.isnan(X), self.constant_and_coefficients(moments)
+        cells = sum(values[:, None, :] * c for values, c in zip(self.phi(X), found, strict=True)) + constant
+        return np.where(seen[:, None, :], cells, 0.0)
+
+    @override
     def in_domain(self, moments):
         weight = moments.weight
         return moments.is_finite() and bool((weight > 0).all() and self.is_inside(*self.means_of(moments)).all())
@@ -197,12 +200,12 @@ class Columns(Family):
         return self.pseudo_rows(statistics, amount, self.typical(statistics))
 
     @override
-    def form(self, X):
-        return (ValueForm if type(self).phi is Columns.phi else CellForm)(self, X)
+    def form_for(self, X):
+        return ValueForm if type(self).phi is Columns.phi else CellForm
 
     @override
-    def chart(self, moments):
-        return CellChart(self, moments)
+    def chart_for(self, moments):
+        return CellChart
 
     @override
     def state_of(self, moments) -> tuple:

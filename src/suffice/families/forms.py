@@ -117,7 +117,7 @@ class CellForm(Form):
         return buffers[:n]
 
     @override
-    def of_cells(self, constant, *coefficients):
+    def of_cells(self, constant, *coefficients):  # type: ignore[override]  # its own statistics by name
         if self.is_complete:
             return constant.sum(axis=1), np.hstack(coefficients).T.copy()
         return np.zeros(len(constant)), np.hstack([constant, *coefficients]).T.copy()
@@ -206,7 +206,7 @@ class WordForm(ValueForm):
         self.is_sparse, self.is_complete, self.size = True, True, self.family.n_features
 
     @override
-    def of_cells(self, logits):
+    def of_cells(self, logits):  # type: ignore[override]  # its own statistics by name
         return np.zeros(logits.shape[1]), np.ascontiguousarray(logits)
 
     @override
@@ -237,7 +237,7 @@ class CategoryForm(Form):
         return first, n
 
     @override
-    def of_cells(self, logits):
+    def of_cells(self, logits):  # type: ignore[override]  # its own statistics by name
         return np.zeros(logits.shape[1]), np.ascontiguousarray(logits)
 
     @override

@@ -47,6 +47,7 @@ class GaussianCorrelated(Family):
     is_tied = False
 
     @classmethod
+    @override
     def for_data(cls, X, n_outcomes: int) -> Self:
         return cls(n_outcomes, X.shape[1], location_of(X))
 
@@ -108,6 +109,18 @@ class GaussianCorrelated(Family):
             distance = (away * np.linalg.solve(covariance[k], away.T).T).sum(axis=1)
             result[:, k] = -0.5 * (distance + log_determinant(covariance[k]) + self.n_features * LOG_2PI)
         return result
+
+    @override
+    def cell_log_densities(self, moments: Moments, X) -> np.ndarray:
+        """With precision P and r = P (x - mean): x_j given the others is Gaussian of variance 1 / P_jj, r_j / P_jj off its mean."""
+        if self.is_latent(X):
+            return super().cell_log_densities(moments, X)
+        z, (mean, covariance) = X - self.location, self.each_outcome(moments)
+        found = np.empty((len(X), self.n_outcomes, self.n_features))
+        for k, precision in enumerate(np.linalg.inv(covariance)):
+            own = np.diag(precision)
+            found[:, k] = 0.5 * (np.log(own) - LOG_2PI - ((z - mean[k]) @ precision) ** 2 / own)
+        return found
 
     @override
     def imputed(self, moments: Moments, X, responsibilities):
@@ -173,14 +186,14 @@ class GaussianCorrelated(Family):
         return standardised(dense(X) - self.location, weights)
 
     @override
-    def form(self, X):
+    def form_for(self, X):
         if self.is_latent(X):
-            return CompletedForm(self, X, False)
-        return (TiedForm if self.is_tied else FullForm)(self, X, True)
+            return CompletedForm
+        return TiedForm if self.is_tied else FullForm
 
     @override
-    def chart(self, moments):
-        return FullChart(self, moments)
+    def chart_for(self, moments):
+        return FullChart
 
     @override
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:

@@ -152,23 +152,23 @@ class GaussianDiagonal(Columns):
     # -- the maps of a cell -------------------------------------------------------------------------------------------
 
     @override
-    def coefficients(self, mean, square):
+    def coefficients(self, mean, square):  # type: ignore[override]  # its own statistics by name
         variance = np.maximum(square - mean**2, 0.0)
         return mean / variance, -0.5 / variance
 
     @override
-    def means(self, linear, quadratic):
+    def means(self, linear, quadratic):  # type: ignore[override]  # its own statistics by name
         variance = -0.5 / quadratic
         mean = linear * variance
         return mean, variance + mean**2
 
     @override
-    def log_norm(self, linear, quadratic):
+    def log_norm(self, linear, quadratic):  # type: ignore[override]  # its own statistics by name
         variance = -0.5 / quadratic
         return 0.5 * (linear**2 * variance + np.log(variance) + LOG_2PI)
 
     @override
-    def is_inside(self, mean, square):
+    def is_inside(self, mean, square):  # type: ignore[override]  # its own statistics by name
         return np.maximum(square - mean**2, 0.0) > 0
 
     def parameters(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
@@ -195,9 +195,13 @@ class GaussianDiagonal(Columns):
 
     @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
-        z, cells = dense(X) - self.location, zip(*mean_and_variance(moments), strict=True)
-        columns = np.stack([-0.5 * (LOG_2PI + np.log(v) + (z - m) ** 2 / v) for m, v in cells])
-        return np.nansum(columns, axis=2).T  # a missing cell is integrated out
+        return self.cell_log_densities(moments, dense(X)).sum(axis=2)
+
+    @override
+    def cell_log_densities(self, moments: Moments, X) -> np.ndarray:
+        z, cells = X - self.location, zip(*mean_and_variance(moments), strict=True)
+        columns = np.stack([-0.5 * (LOG_2PI + np.log(v) + (z - m) ** 2 / v) for m, v in cells], axis=1)
+        return np.where(np.isnan(columns), 0.0, columns)  # a missing cell is integrated out
 
     @override
     def at_weight(self, moments: Moments, weight) -> Moments:
@@ -271,12 +275,12 @@ class GaussianDiagonal(Columns):
         return standardised(dense(X) - self.location, weights)
 
     @override
-    def form(self, X):
-        return SquareForm(self, X)
+    def form_for(self, X):
+        return SquareForm
 
     @override
-    def chart(self, moments):
-        return DiagonalChart(self, moments)
+    def chart_for(self, moments):
+        return DiagonalChart
 
     # -- compiled code and new rows -----------------------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ class Multinomial(Family):
     printed = "words"
 
     @classmethod
+    @override
     def for_data(cls, X, n_outcomes: int, weights: np.ndarray | None = None) -> Self:
         weights = np.ones(X.shape[0]) if weights is None else weights
         total = max(float(weights.sum()), 1e-300)
@@ -118,6 +119,10 @@ class Multinomial(Family):
     @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         return X @ self.natural_of(moments).logit
+
+    @override
+    def word_weights(self, moments: Moments) -> np.ndarray:
+        return self.natural_of(moments).logit
 
     @override
     def log_base_measure(self, X) -> np.ndarray:
@@ -210,12 +215,12 @@ class Multinomial(Family):
         return Moments(count)
 
     @override
-    def form(self, X):
-        return WordForm(self, X)
+    def form_for(self, X):
+        return WordForm
 
     @override
-    def chart(self, moments):
-        return LogitChart(self, moments)
+    def chart_for(self, moments):
+        return LogitChart
 
     @override
     def points(self, X, weights):

@@ -25,9 +25,9 @@ from .cache import cache_of
 
 SOURCE_DIGEST = hashlib.sha256(
     b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
-).hexdigest()[:12] + (
-    "_checked" if getattr(numba.config, "BOUNDSCHECK", 0) else ""
-)  # numba's cache does not know of NUMBA_BOUNDSCHECK
+).hexdigest()[:12]
+if numba.config.BOUNDSCHECK:  # type: ignore[attr-defined]
+    SOURCE_DIGEST += "_checked"  # numba's cache does not know of it
 
 # What a compiler must be allowed so that a sum runs in vector lanes. `nnan` and `ninf` are not among it: they delete tests for NaN.
 REORDER = {"reassoc", "contract", "nsz"}
@@ -38,7 +38,7 @@ def compiled(function, **options):
     function.__qualname__ = f"{function.__qualname__}_{SOURCE_DIGEST}"
     settings = {"nogil": True, "error_model": "numpy"} | options
     made = numba.njit(**settings)(function)
-    if numba.config.DISABLE_JIT:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return made
     made._cache = cache_of(function)  # as `cache=True` does it
     return made

@@ -25,7 +25,7 @@ class JointChart:
     def __init__(self, model, moments: Moments):
         self.model = model
         pairs = list(zip(model.families, moments.columns, strict=True))
-        self.parts = [family.chart(own) for family, own in pairs]
+        self.parts = [family.chart_for(own)(family, own) for family, own in pairs]
         blocks = [part.blocks(own) for part, (_, own) in zip(self.parts, pairs, strict=True)]
         self.ends = np.cumsum([0, *(len(own) for own in blocks)])
         self.shapes = [np.shape(moments.mass), *(np.shape(block) for own in blocks for block in own)]

@@ -21,7 +21,7 @@ class JointForm:
         self.model, self.X = model, X
         if parts is None:
             own = [X] if len(model.families) == 1 else [np.ascontiguousarray(part) for part in model.split(X)]
-            parts = [family.form(part) for family, part in zip(model.families, own, strict=True)]
+            parts = [family.form_for(part)(family, part) for family, part in zip(model.families, own, strict=True)]
         self.parts, self.size = parts, sum(part.size for part in parts)
         self.is_single = len(parts) == 1
         self.shapes = [part.zeros().shape for part in parts]  # of the sums

@@ -22,6 +22,7 @@ from ...learners.starts import STARTS, start_shares
 from ...learners.variational import VariationalEM, VariationalProblem
 from ...learners.watch import Watch
 from ...reading.base import Reader
+from ...reading.frames import taken
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...reading.labels import checked_labels
 from ...structures.component_prior import ComponentPrior, default_amount
@@ -125,7 +126,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         watch.close()
         self._reader_ = reader
         self._keep(problem, fit)
-        self._stream = None
+        self._stream: Any = None
 
     def _run(self, problem: MixtureProblem, generator, last: Last | None, watch: Watch) -> tuple[MixtureProblem, Fit]:
         """The best of the starts."""
@@ -301,7 +302,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
         if (weights == 0).any():
             keep = np.flatnonzero(weights > 0)
-            X = X.iloc[keep] if hasattr(X, "iloc") else X[keep]
+            X = taken(X, keep)
             weights, labels = weights[keep], labels[keep]
         rows = reader.learn(X, self._column_names()) if reset else reader.read(X)
         if reset and X.shape[0] < self.n_components:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
 from ...engines.threads import n_threads
@@ -24,9 +24,8 @@ from ...learners.topics.allocation_passes import (
 )
 from ...reading.documents import counts_of, telling_words
 from ...reading.guards import all_or_nothing, naming, refuse_huge
-from ...reading.sparse import checked_sparse
 from .. import loaded
-from ..contract import Contract
+from ..contract import Contract, checked_numbers
 
 INFERENCES = ("variational", "map", "gibbs")
 
@@ -293,7 +292,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
     def _documents(self, X, *, reset: bool):
         options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         with naming("X"):
-            X = validate_data(self, checked_sparse(X), reset=reset, **options)
+            X = checked_numbers(self, X, reset=reset, **options)
         refuse_huge(X)
         return counts_of(X, type(self).__name__)
 

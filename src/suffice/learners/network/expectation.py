@@ -20,7 +20,7 @@ class Expectation:
     progress: dict[str, float]
 
 
-def layer_statistics(chunk: Chunk, layer: int, keep: str = "", seed: int = 0) -> LayerStatistics:
+def layer_statistics(chunk: Chunk, layer: int, keep: str = "", seed: int | np.unsignedinteger = 0) -> LayerStatistics:
     """Sums over the rows of a chunk; `keep` its samples with the "mean" or a "draw" of omega for Polya-Gamma steps."""
     h = np.ones((len(chunk.rows), chunk.hidden[layer].shape[1] + 1), np.float32)
     h[:, :-1] = chunk.hidden[layer]
