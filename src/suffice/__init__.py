@@ -34,11 +34,13 @@ _HOMES = {
     "BernoulliHMM": "hmm",
     "CategoricalHMM": "hmm",
     "GaussianHMM": "hmm",
+    "HMMTagger": "hmm",
     "MixedHMM": "hmm",
     "PoissonHMM": "hmm",
     "save": "saving",
     "load": "saving",
     "TextClassifier": "text",
+    "TextTagger": "text",
 }
 
 __all__ = ["__version__", *_HOMES]

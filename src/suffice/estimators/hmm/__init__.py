@@ -1,5 +1,7 @@
 """Hidden Markov models behind scikit-learn's interface."""
 
 from .families import BernoulliHMM, CategoricalHMM, GaussianHMM, MixedHMM, PoissonHMM
+from .tagger import HMMTagger
+from .tagger_text import TextTagger
 
-__all__ = ["BernoulliHMM", "CategoricalHMM", "GaussianHMM", "MixedHMM", "PoissonHMM"]
+__all__ = ["BernoulliHMM", "CategoricalHMM", "GaussianHMM", "HMMTagger", "MixedHMM", "PoissonHMM", "TextTagger"]
