@@ -100,7 +100,7 @@ def test_impute_sample_and_file(table, tmp_path):
     drawn = model.sample_missing(X, y, random_state=1)
     assert set(drawn["colour"]) == {"red", "blue"}
     rows, labels = model.sample(5)
-    assert rows.shape == (5, 5) and set(rows[:, 2]) <= {"red", "blue"} and len(labels) == 5
+    assert rows.shape == (5, 5) and set(rows["colour"]) <= {"red", "blue"} and len(labels) == 5
     save(model, tmp_path / "mixed.sfc")
     np.testing.assert_array_equal(load(tmp_path / "mixed.sfc").predict_proba(X), model.predict_proba(X))
 

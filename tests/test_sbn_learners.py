@@ -1,17 +1,20 @@
 """Pieces of the learners against closed forms and their readable twins."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
+from suffice import SigmoidBeliefNetwork
 from suffice.kernels.structures.network import add_pairs
 from suffice.kernels.structures.network_extra import draw_omega, mean_field_sweep
 from suffice.learners.network.expectation import layer_statistics
 from suffice.learners.network.m_step import LayerStatistics, Limits, PolyaGamma
 from suffice.learners.network.monte_carlo import Chunk, Tables, VisibleRows
 from suffice.learners.network.recognition import sampled_statistics
+from suffice.learners.network.settings import Settings, longer, stages_of
 from suffice.structures import network as model
 from suffice.structures.network_enumeration import exact_log_likelihood, exact_posterior, hidden_states
 
@@ -128,3 +131,22 @@ def test_limits_never_let_a_parameter_leave_or_become_non_finite():
 def test_statistics_add():
     a = LayerStatistics(np.ones((2, 1)), np.ones((2, 2)), np.ones(1), 3)
     assert (a + a).n_rows == 6 and (a + a).gradient[0, 0] == 2
+
+
+def test_by_default_a_planted_network_is_recovered_and_the_fit_says_why_it_stopped():
+    rng = np.random.default_rng(1)
+    truth = model.Network([rng.normal(0, 2, (6, 30))], [rng.normal(0, 1, 30)], rng.normal(0, 1, 6))
+    X, fresh = (model.sample_visible(truth, model.sample_hidden(truth, n, rng)[0], rng) for n in (4000, 1000))
+    fitted = SigmoidBeliefNetwork((6,), random_state=0).fit(X)
+    assert fitted.n_iter_ >= 300  # 4 batches a pass, 1,200 steps
+    assert fitted.converged_ and "passes more improved the objective by less than" in fitted.stopped_
+    assert np.mean(exact_log_likelihood(truth, fresh) - exact_log_likelihood(fitted.network_, fresh)) < 0.3
+
+
+def test_stages_follow_a_schedule_as_long_as_they_gain():
+    settings = Settings(hidden=(3,), max_iter=None, batch_size=10)
+    assert [stage.n_passes for stage in stages_of(settings, 40)] == [30]
+    more = longer(settings, 6, longer(settings, 6, ()))
+    stages = [(stage.n_passes, stage.is_fresh) for stage in stages_of(settings, 6, more)]
+    assert stages == [(200, True), (50, False), (100, False)]
+    assert not replace(settings, max_minutes=1.0).is_open_ended

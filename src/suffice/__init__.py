@@ -34,6 +34,7 @@ _HOMES = {
     "BernoulliHMM": "hmm",
     "CategoricalHMM": "hmm",
     "GaussianHMM": "hmm",
+    "HMMClassifier": "hmm",
     "HMMTagger": "hmm",
     "MixedHMM": "hmm",
     "PoissonHMM": "hmm",
@@ -41,6 +42,11 @@ _HOMES = {
     "load": "saving",
     "TextClassifier": "text",
     "TextTagger": "text",
+    "ConvergenceDisplay": "figures",
+    "DensityDisplay": "figures",
+    "ReliabilityDisplay": "figures",
+    "StatesDisplay": "figures",
+    "TopicDisplay": "figures",
 }
 
 __all__ = ["__version__", *_HOMES]

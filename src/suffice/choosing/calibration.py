@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp
 
+from ..losses.base import log_posteriors
 from .priors import ENOUGH
 
 CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
@@ -23,7 +24,7 @@ MAX_RIVALRY = 20.0
 def log_probabilities(scores: np.ndarray, rivalry: float = 1.0) -> np.ndarray:
     """log p of every class from scores that are multiplied by the temperature already."""
     if rivalry == 1.0 or scores.shape[1] < 3:
-        return scores - logsumexp(scores, axis=1, keepdims=True)
+        return log_posteriors(scores)
     row, best = np.arange(len(scores)), scores.argmax(axis=1)
     rivals = rivalry * (scores - scores[row, best, None])
     rivals[row, best] = -np.inf

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..choosing.calibration import log_probabilities, shares
 from ..engines.threads import n_threads
+from ..reading.frames_back import as_given
 from ..reading.guards import one_blas_thread
 from ..structures.groups import Groups, drawn
 
@@ -35,8 +36,9 @@ class Answers:
     n_jobs: int | None
     _stored_model: Any
     _reader_: Any
+    _framed: Any  # Contract's
+    _validated: Any
     _answering: Groups
-    _validated: Any  # Contract's
 
     def predict_joint_log_proba(self, X):
         """log p(x, y) for every row and class (without parts that no class depends on); missing cells are integrated out."""
@@ -73,7 +75,7 @@ class Answers:
         """
         check_is_fitted(self)
         if cost is None:
-            return self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)]
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
         cost = np.asarray(cost, dtype=float)
         K = len(self.classes_)
         if cost.shape != (K, K) or not np.isfinite(cost).all():
@@ -101,14 +103,14 @@ class Answers:
 
         Returns
         -------
-        X : ndarray of shape (n_samples, n_features)
+        X : ndarray of shape (n_samples, n_features), or a frame with the library and dtypes of the one in `fit`
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
         generator = self._generator(random_state)
         classes = None if y is None else self._codes(y, n_samples)
         X, classes = self._answering.sampled(self.moments_, n_samples, classes, generator)
-        return self._reader_.unread(X), self.classes_[classes]
+        return self._framed(self._reader_.unread(X)), self.classes_[classes]
 
     def impute(self, X, y=None, return_std=False):
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one).
@@ -123,7 +125,7 @@ class Answers:
 
         Returns
         -------
-        X : ndarray of shape (n_samples, n_features)
+        X : ndarray of shape (n_samples, n_features), or a frame as X is one, with its dtypes
             Observed cells are what they were.
         std : ndarray of shape (n_samples, n_features)
             Only if return_std.
@@ -131,9 +133,9 @@ class Answers:
         check_is_fitted(self)
         given, rows = self._reader_.cells(self._validated(self._reader_, X, reset=False))
         if not np.isnan(rows).any():
-            return (given, np.zeros(rows.shape)) if return_std else given
+            return (as_given(X, given), np.zeros(rows.shape)) if return_std else as_given(X, given)
         filled, std = self._stored_model.imputed(self.moments_, rows, self._shares(rows, y))
-        filled = self._reader_.filled(given, self._reader_.unread(filled))
+        filled = as_given(X, self._reader_.filled(given, self._reader_.unread(filled)))
         return (filled, self._reader_.unread_std(std)) if return_std else filled
 
     def sample_missing(self, X, y=None, random_state=None):
@@ -150,14 +152,14 @@ class Answers:
         check_is_fitted(self)
         given, rows = self._reader_.cells(self._validated(self._reader_, X, reset=False))
         if not np.isnan(rows).any():
-            return given
+            return as_given(X, given)
         generator = self._generator(random_state)
         if y is not None and self._answering.width == 1:
             outcomes = self._codes(y, len(rows))
         else:
             outcomes = drawn(self._shares(rows, y), generator)
         filled = self._stored_model.drawn(self.moments_, rows, outcomes, generator)
-        return self._reader_.filled(given, self._reader_.unread(filled))
+        return as_given(X, self._reader_.filled(given, self._reader_.unread(filled)))
 
     # -- parts --------------------------------------------------------------------------------------------------------
 

@@ -41,8 +41,9 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
     m_step : {"kron", "pg", "sgd"}, default="kron"
         Shared-matrix step, or the paper's Polya-Gamma solve ("mcem" and "rec-mcem" only). "nvil" takes gradient steps with
         Adam's scaling, or with "sgd" plain ones (20 times `step`), as the paper's one-layer networks did.
-    max_iter : int, default=30
-        Passes over the data, all layers together.
+    max_iter : int or "auto", default="auto"
+        Passes over the data, all layers together. "auto" makes at least 30 passes and 1,200 steps, and then goes on until more
+        passes no longer raise the log-likelihood of the training rows (with `max_minutes` the time decides instead).
     batch_size : int or None, default=1000
         Rows a step; None is batch EM. Noise of a step grows with the number of weights and falls with the rows: large
         networks of several layers want more (4000 for MNIST).
@@ -54,7 +55,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
     greedy_share : float, default=0.55
         Share of the passes in which layers are trained one after the other, before all of them together.
     penalty : float, default=0
-        lambda of the Laplace prior exp(-sqrt(lambda) |W|); 0 is maximum likelihood.
+        lambda of the Laplace prior ``exp(-sqrt(lambda) |W|)``; 0 is maximum likelihood.
     dispersion : float, default=0.8
         r of the negative binomial.
     activity : float, default=0.01
@@ -88,6 +89,8 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         What `callback` is given.
     components_ : the first weights, one picture a hidden unit
     recognition_ : dict of arrays or None
+    converged_ : bool
+        Whether it ended because more passes gained nothing (`max_iter="auto"`), or made the passes that were asked for.
     stopped_ : why training ended
 
     Examples
@@ -110,7 +113,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         "learner": [StrOptions({"mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil"})],
         "m_step": [StrOptions({"kron", "pg", "sgd"})],
         "rate": [StrOptions({"linear", "power"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "n_sweeps": [Interval(Integral, 1, None, closed="left")],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
@@ -131,7 +134,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         "random_state": ["random_state"],
     }
 
-    def __init__(self, hidden=(200,), *, data="binary", learner="mcem", m_step="kron", max_iter=30, batch_size=1000,
+    def __init__(self, hidden=(200,), *, data="binary", learner="mcem", m_step="kron", max_iter="auto", batch_size=1000,
                  n_sweeps=2, n_samples=1, inner_updates=1, rate="linear", step=0.2, joint_step=0.1, greedy_share=0.55,
                  alpha=0.501, penalty=0.0, dispersion=0.8, activity=0.01, max_weight=8.0, learning_rate=None,
                  with_labels=False, binarize=0.5, checkpoint=None, checkpoint_minutes=3.0, resume=None, max_minutes=None, callback=None,
@@ -190,10 +193,12 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         with one_blas_thread():
             fit = passes.train(VisibleRows(X, self.data), self._settings(watch), watch)
         watch.close()
+        self._note_built()
         self.network_ = network = fit.moments
         self.weights_, self.biases_, self.top_bias_ = network.weights, network.biases, network.top_bias
         self.components_, self.recognition_ = network.weights[0], passes.recognition_of(fit.memory)
         self.history_, self.n_iter_, self.stopped_ = passes.pass_lines(fit.history), fit.n_iter, fit.stopped
+        self.converged_ = fit.converged
         return self
 
     def _after_pass(self, number: int, line: dict) -> Any:
@@ -229,6 +234,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         is_seed = isinstance(self.random_state, Integral)
         seed = int(self.random_state) if is_seed else self._fit_seed(watch)
         chosen = {name: getattr(self, name) for name in PASSED_ON}
+        chosen["max_iter"] = None if self.max_iter == "auto" else self.max_iter
         average = 0.3 if self.learner == "gibbs" else 0.0  # a posterior mean instead of one draw
         return Settings(hidden=tuple(int(n) for n in self.hidden), seed=seed, average=average, **chosen)
 
@@ -243,6 +249,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         from ..learners.network.monte_carlo import VisibleRows
 
         check_is_fitted(self, "network_")
+        self._check_unchanged()
         X = checked_rows(self, X, reset=False)
         if self.with_labels:
             X = np.column_stack([X, np.full((len(X), len(self.classes_)), np.nan)])
@@ -295,6 +302,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
     def _given(self, label, n_samples: int, seed: int, n_sweeps: int) -> np.ndarray:
         from ..learners.network.monte_carlo import Chunk, Tables, VisibleRows, ancestral
 
+        self._check_unchanged()
         if not self.with_labels:
             raise ValueError("sample(label=...) needs a model fitted with with_labels=True")
         if label not in self.classes_:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from ..choosing.recipes.base import Choice, Options, Recipe, Trained, Warm
 from ..choosing.recipes.tables import Tables
@@ -20,16 +20,18 @@ from ..learners.problem import Problem
 from ..learners.state import Fit, Stop
 from ..losses import Loss, loss_named
 from ..reading.base import Reader
+from ..reading.frames import taken
 from ..reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ..reading.labels import class_weights, encoded, split_labels
 from .answers import Answers
 from .checks import check_class_prior, check_fits_together, check_training
 from .contract import Contract
+from .explaining import Explains
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
 
 
-class GenerativeClassifier(Answers, Contract, ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEstimator):
     """Base of the classifiers: a joint distribution p(x, y), trained with one of three losses.
 
     A subclass says how rows are read (`_reader`), which structure they get (`_structure`), how it is trained (`_recipe`) and which
@@ -141,7 +143,7 @@ class GenerativeClassifier(Answers, Contract, ClassifierMixin, BaseEstimator):
         if not (codes[used] >= 0).any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
         if len(used) < len(weights):  # a row of no weight is no row: not even its categories count
-            X, codes, weights = _safe_indexing(X, used), codes[used], weights[used]
+            X, codes, weights = taken(X, used), codes[used], weights[used]
         rows = reader.learn(X, self._column_names())
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         generator = np.random.default_rng(self._fit_seed(watch))
@@ -214,6 +216,9 @@ class GenerativeClassifier(Answers, Contract, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         loss = self._loss()
         first = not hasattr(self, "_stored_model")
+        if not first:
+            self._check_unchanged()
+            check_class_prior(self.class_prior, self.classes_)
         reader = self._reader() if first else self._reader_
         rows, codes, weights = self._stream_rows(reader, X, y, classes, sample_weight, first, loss)
         if not weights.any():  # rows without a label that are to count nothing
@@ -278,6 +283,7 @@ class GenerativeClassifier(Answers, Contract, ClassifierMixin, BaseEstimator):
     def _keep(self, trained: Trained, reader, recipe: Recipe) -> None:
         """Fitted attributes, set only when training has succeeded."""
         structure, fit, choice = trained.problem.model, trained.fit, trained.choice
+        self._note_built()
         self._reader_, self._stored_model, self.moments_ = reader, structure, fit.moments
         self._answering = recipe.answering(structure)
         if self.class_prior is not None:

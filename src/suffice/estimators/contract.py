@@ -6,16 +6,24 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, check_X_y, column_or_1d, validate_data
 
 from ..learners.watch import Journal, Watch
+from ..reading.frames import columns_of, is_frame, names_of, numbers_of
+from ..reading.frames_back import framed, schema_of
 from ..reading.guards import naming, refuse_huge
 from ..reading.labels import is_missing
+from ..reading.sparse import checked_sparse
 from ..saving.checkpoints import Keeper, digest
 
 NO_LABELS = "no_validation"
 # what may differ between the fit that wrote a checkpoint and the one that resumes from it
 FREE = ("checkpoint", "checkpoint_minutes", "resume", "verbose", "n_jobs", "warm_start", "callback", "max_minutes")
+# what a fitted model is built with: to change one of them takes another `fit`
+BUILT = (
+    "n_components", "family", "covariance", "covariance_type", "n_topics", "inference", "n_states", "topology", "transitions", "start",
+    "has_end", "hidden", "data", "with_labels",
+)  # fmt: skip
 
 
 class Contract:
@@ -27,7 +35,20 @@ class Contract:
     resume: Any
     random_state: Any
     get_params: Any
+    _schema: Any = None  # what X was in `fit`, where it was a frame
     _free: tuple[str, ...] = ()  # more parameters that may differ
+
+    def _note_built(self) -> None:
+        """Remember what the model was built with."""
+        self._built_with = {name: repr(getattr(self, name)) for name in BUILT if hasattr(self, name)}
+
+    def _check_unchanged(self) -> None:
+        """Raise where a parameter was set to something else after the model was built with it."""
+        for name, before in getattr(self, "_built_with", {}).items():
+            if repr(getattr(self, name)) != before:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r:.80}, but the model was fitted with {name}={before:.80}: call `fit` to change it"
+                )
 
     def _watch(self, *data: Any) -> Watch:
         """The observer of a fit on these arrays."""
@@ -38,7 +59,11 @@ class Contract:
             return Watch(report)
         parameters = self.get_params(deep=False).items()
         identity = {name: _identity_of(value) for name, value in parameters if name not in (*FREE, *self._free)}
-        identity = {"estimator": type(self).__name__, **identity, "data": digest(*data)}
+        identity = {
+            "estimator": type(self).__name__,
+            **identity,
+            "data": digest(*(part for table in data for part in parts_of(table))),
+        }
         return Watch(report, Keeper(self.checkpoint, self.checkpoint_minutes, self.resume, identity, Journal()))
 
     def _fit_seed(self, watch: Watch) -> int:
@@ -56,13 +81,15 @@ class Contract:
 
     def _validated(self, reader: Any, X, y: Any = NO_LABELS, *, reset: bool):
         """X (and y, if given) for a reader, with missing cells; columns' number and names are learned or compared."""
-        if reader.takes_frames and is_table(X := table_of(X)):
+        X = table_of(X) if reader.takes_frames else X
+        if reset:
+            self._schema = schema_of(X) if is_frame(X) else None
+        if reader.takes_frames and is_table(X):
             return self._validated_table(X, y, reset=reset)
+        options = {"accept_sparse": reader.takes_sparse, "order": "C", "ensure_all_finite": "allow-nan"}
         with naming("X"):
-            found = validate_data(
-                self, without_na(X), y, reset=reset, accept_sparse=reader.takes_sparse, order="C",
-                dtype="numeric" if reader.takes_frames else np.float64, ensure_all_finite="allow-nan",
-            )  # fmt: skip
+            dtype = "numeric" if reader.takes_frames else np.float64
+            found = checked_numbers(self, without_na(X), y, reset=reset, dtype=dtype, **options)
         refuse_huge(found[0] if isinstance(found, tuple) else found)
         return found
 
@@ -79,6 +106,10 @@ class Contract:
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X, y
 
+    def _framed(self, rows: np.ndarray) -> Any:
+        """Rows as a frame of the library that X was of in `fit`; an array where it was one."""
+        return framed(getattr(self, "_schema", None), rows)
+
     def _column_names(self) -> list[str] | None:
         """Names of the columns, where X had some."""
         names = getattr(self, "feature_names_in_", None)
@@ -94,28 +125,51 @@ class Contract:
         return tags
 
 
+def checked_numbers(estimator: Any, X, y: Any = NO_LABELS, *, reset: bool, **options):
+    """scikit-learn's `validate_data`; of a frame the names are checked by it and the cells read by us, so that the library of the frame
+    does not matter."""
+    if not is_frame(X) or has_sparse_columns(X):
+        return validate_data(estimator, checked_sparse(X), y, reset=reset, **options)
+    rows = numbers_of(X, type(estimator).__name__)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    options["estimator"] = estimator
+    return check_array(rows, **options) if isinstance(y, str) else check_X_y(rows, y, **options)
+
+
 def without_na(X):
-    """X with NaN in the place of pandas NA and None in columns of objects."""
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):
-        objects = [place for place, dtype in enumerate(X.dtypes) if dtype.kind == "O"]
-        if objects:
-            X = X.copy()
-            for place in objects:
-                X.isetitem(place, X.iloc[:, place].where(X.iloc[:, place].notna(), np.nan))
-    elif isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+    """X with NaN in the place of None and pandas NA in an array of objects."""
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         X = np.where(np.vectorize(is_missing, otypes=[bool])(X), np.nan, X) if X.size else X
     return X
 
 
+def has_sparse_columns(X) -> bool:
+    """pandas' sparse columns, which scikit-learn makes a sparse matrix of."""
+    return hasattr(X, "iloc") and any("Sparse" in str(dtype) for dtype in X.dtypes)
+
+
 def table_of(X):
-    return X if hasattr(X, "iloc") or hasattr(X, "toarray") else np.asarray(X)
+    """Frames and matrices as they are, anything else as an array; lists of rows with texts as objects, so that numbers stay numbers."""
+    if is_frame(X) or hasattr(X, "toarray"):
+        return X
+    found = np.asarray(X)
+    return np.array(X, dtype=object) if found.dtype.kind in "US" and not isinstance(X, np.ndarray) else found
 
 
 def is_table(X) -> bool:
-    """A DataFrame, or an array of objects or texts."""
-    if hasattr(X, "columns") and hasattr(X, "iloc"):
+    """A frame, or an array of objects or texts."""
+    if is_frame(X):
         return True
     return getattr(X, "dtype", None) is not None and X.dtype.kind in "OUS" and X.ndim == 2 and all(X.shape)
+
+
+def parts_of(X) -> list:
+    """What a digest is made of: the columns of a frame, or the array."""
+    if not is_frame(X):
+        return [X]
+    columns = columns_of(X)
+    return [np.array(names_of(X), dtype=object), *(c.codes if c.numbers is None else c.numbers for c in columns),
+            *(np.array(c.values, dtype=object) for c in columns if c.values is not None)]  # fmt: skip
 
 
 def _identity_of(value: Any) -> str:

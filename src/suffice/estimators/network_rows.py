@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import validate_data
+
+from .contract import checked_numbers
+
+MOST = 2**24  # of a count: the kernels hold them in single precision, whole up to there
 
 
 def checked_rows(network: Any, X, *, reset: bool) -> Any:
     """X as a dense array; counts that come sparse stay so in `fit` (a corpus may not fit in memory otherwise)."""
-    X = validate_data(
+    X = checked_numbers(
         network, X, reset=reset, accept_sparse="csr", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
     )
     if issparse(X) and reset and network.data == "count" and not network.with_labels:
         with np.errstate(invalid="ignore"):
-            if ((X.data >= 0) & (X.data % 1 == 0)).all():  # so neither NaN nor infinity
+            if ((X.data >= 0) & (X.data % 1 == 0) & (X.data <= MOST)).all():  # so neither NaN nor infinity
                 return X
     X = np.asarray(X.todense()) if issparse(X) else X
     if np.isinf(X).any():
@@ -30,6 +33,12 @@ def checked_rows(network: Any, X, *, reset: bool) -> Any:
             raise ValueError(
                 f"Negative values in data or fractions are no counts: X[{n}, {i}] = {X[n, i]}; "
                 'counts are whole numbers from 0, and data="binary" takes zeros and ones'
+            )
+        large = MOST < X
+        if large.any():
+            n, i = np.argwhere(large)[0]
+            raise ValueError(
+                f"X[{n}, {i}] = {X[n, i]:g} is beyond {MOST}, the largest count of a network: count in larger units"
             )
         return X
     other = ~np.isnan(X) & (X != 0) & (X != 1)

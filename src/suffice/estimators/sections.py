@@ -1,5 +1,7 @@
 """Sections of the docstrings that all classifiers share."""
 
+from inspect import signature
+
 PARAMETERS = """
     Parameters
     ----------
@@ -69,6 +71,9 @@ def with_sections(parameters: str, attributes: str):
     def documented(cls):
         for name, text in (("PARAMETERS", parameters), ("ATTRIBUTES", attributes)):
             cls.__doc__ = cls.__doc__.replace(f"    {name}\n", text.strip("\n") + "\n")
+        loss = signature(cls).parameters.get("loss")
+        if loss is not None:  # the one default that is not the same everywhere
+            cls.__doc__ = cls.__doc__.replace('Loss, default="ncll"', f'Loss, default="{loss.default}"')
         return cls
 
     return documented

@@ -20,6 +20,8 @@ from typing_extensions import override
 
 from .forms import LOG_2PI
 
+HELD = 1e-14  # of a squared mean: moments hold no smaller variance
+
 
 def dirichlet_divergence(a: np.ndarray, b: np.ndarray) -> float:
     """KL(Dir(a) | Dir(b)) of vectors, or summed over the columns of matrices."""
@@ -99,7 +101,7 @@ class NormalGamma(Conjugate):
     @override
     def mean_moments(self, arrays, mass):
         _, mean, shape, rate = arrays
-        variance = np.broadcast_to(rate / shape, mean.shape)
+        variance = np.maximum(rate / shape, HELD * mean**2)
         return self.family.from_parameters(self.family.weight_of(mass), mean, variance)
 
 
@@ -153,7 +155,11 @@ class NormalWishart(Conjugate):
     @override
     def mean_moments(self, arrays, mass):
         _, mean, dof, scatter = arrays
-        return self.family.from_parameters(mass.copy(), mean, self._own(scatter / dof[:, None, None]))
+        covariance = scatter / dof[:, None, None]
+        floor = HELD * (mean**2 if len(covariance) == len(mean) else (mean**2).max(axis=0, keepdims=True))
+        places = np.arange(mean.shape[1])
+        covariance[:, places, places] = np.maximum(covariance[:, places, places], floor)
+        return self.family.from_parameters(mass.copy(), mean, self._own(covariance))
 
 
 def multigammaln_each(values: np.ndarray, d: int) -> np.ndarray:
@@ -216,4 +222,4 @@ def wide(within, squares, weight) -> tuple[float, np.ndarray]:
     The parts of a first partition are narrower than components should be where there are more of them than the rows need.
     """
     overall = np.maximum(squares / np.maximum(weight, 1e-300), within)
-    return float(np.clip(np.mean(within / overall), 1e-3, 1.0)), np.sqrt(within * overall)
+    return float(np.clip(np.mean(within / overall), 1e-3, 1.0)), np.sqrt(within) * np.sqrt(overall)

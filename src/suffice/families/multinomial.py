@@ -119,6 +119,10 @@ class Multinomial(Family):
         return X @ self.natural_of(moments).logit
 
     @override
+    def word_weights(self, moments: Moments) -> np.ndarray:
+        return self.natural_of(moments).logit
+
+    @override
     def log_base_measure(self, X) -> np.ndarray:
         terms = X.tocsr().copy()
         terms.data = gammaln(terms.data + 1)
@@ -138,7 +142,7 @@ class Multinomial(Family):
 
     @override
     def at_weight(self, moments: Moments, weight) -> Moments:
-        return Moments(weight * (moments.count / moments.weight))
+        return Moments(weight * (moments.count / np.maximum(moments.weight, 1e-300)))
 
     @override
     def direction(self, statistics: Moments, prior: Moments, moments: Moments, unseen, scale: float) -> Moments:

@@ -21,9 +21,13 @@ from typing import Any
 
 import numba
 
+from .cache import cache_of
+
 SOURCE_DIGEST = hashlib.sha256(
     b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
 ).hexdigest()[:12]
+if numba.config.BOUNDSCHECK:  # type: ignore[attr-defined]
+    SOURCE_DIGEST += "_checked"  # numba's cache does not know of it
 
 # What a compiler must be allowed so that a sum runs in vector lanes. `nnan` and `ninf` are not among it: they delete tests for NaN.
 REORDER = {"reassoc", "contract", "nsz"}
@@ -32,8 +36,12 @@ REORDER = {"reassoc", "contract", "nsz"}
 def compiled(function, **options):
     """`numba.njit` with our options; the digest in the name keeps the cache honest."""
     function.__qualname__ = f"{function.__qualname__}_{SOURCE_DIGEST}"
-    settings = {"cache": True, "nogil": True, "error_model": "numpy"} | options
-    return numba.njit(**settings)(function)
+    settings = {"nogil": True, "error_model": "numpy"} | options
+    made = numba.njit(**settings)(function)
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return made
+    made._cache = cache_of(function)  # as `cache=True` does it
+    return made
 
 
 def inlined(function):

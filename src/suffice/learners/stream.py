@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
+from ..losses.base import posteriors
 from .incremental import Incremental
 from .problem import Problem
 from .step_sizes import step_size_of
@@ -25,10 +25,7 @@ HASTE, CORNER_HASTE = 20.0, 4.0  # how fast the average forgets: under a loss wi
 
 def posterior(scores: np.ndarray, mass: np.ndarray) -> np.ndarray:
     """p(outcome | row); the outcomes' frequencies where a row is impossible under all of them."""
-    impossible = np.asarray(np.isneginf(scores).all(axis=1))[:, None]
-    scores = np.where(impossible, 0.0, scores)
-    frequencies = (mass + 1.0) / (mass + 1.0).sum()
-    return np.where(impossible, frequencies, np.exp(scores - logsumexp(scores, axis=1, keepdims=True)))
+    return posteriors(scores, mass + 1.0)
 
 
 @dataclass(frozen=True)

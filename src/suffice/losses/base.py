@@ -30,7 +30,16 @@ LABEL, NOTHING, RIVAL = "label", "nothing", "rival"  # what an expectation is gi
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """Settings of a loss. `y` are labels of the rows (-1: none), `scores` are log p(x, outcome), (n, K)."""
+    """Settings of a loss. `y` are labels of the rows (-1: none), `scores` are log p(x, outcome), (n, K).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.losses import loss_named
+    >>> scores = np.log([[0.6, 0.2], [0.1, 0.1]])
+    >>> loss_named("ncll").labelled_values(scores, np.array([0, 1])).round(4)
+    array([0.2877, 0.6931])
+    """
 
     margin: float = 1.0  # in log-odds, of losses that have one, and of the hinge that is reported under every loss
     softness: float = 0.0  # how much learners that keep multipliers round a corner (see `suffice.losses.hinge`)
@@ -103,9 +112,23 @@ class Loss(ABC):
         return np.repeat(weights, self.width, axis=1) * np.exp(scores - np.repeat(groups, self.width, axis=1))
 
 
-def posteriors(scores: np.ndarray) -> np.ndarray:
+def log_posteriors(scores: np.ndarray, otherwise: np.ndarray | None = None) -> np.ndarray:
+    """(n, K) array: log p(k | x); `otherwise` (K,) are the shares of a row that no k can have (uniform where they are not given).
+
+    The best score is taken off first: added to log sum exp of huge scores, the logarithm of how many tie for the best would be lost.
+    """
+    best = scores.max(axis=1, keepdims=True)
+    impossible = np.isneginf(best)
+    shifted = np.where(impossible, 0.0, scores) - np.where(impossible, 0.0, best)
+    if otherwise is not None and impossible.any():
+        with np.errstate(divide="ignore"):
+            shifted = np.where(impossible, np.log(otherwise) - np.log(otherwise.max()), shifted)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def posteriors(scores: np.ndarray, otherwise: np.ndarray | None = None) -> np.ndarray:
     """(n, K) array: p(k | x)."""
-    return np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+    return np.exp(log_posteriors(scores, otherwise))
 
 
 def one_hot(scores: np.ndarray, y: np.ndarray) -> np.ndarray:

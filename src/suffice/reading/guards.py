@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from functools import cache, wraps
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +22,9 @@ def all_or_nothing(train):
     def guarded(self, *args, **kwargs):
         before = dict(vars(self))
         try:
-            return train(self, *args, **kwargs)
+            done = train(self, *args, **kwargs)
+            refuse_infinite(self, args[0] if args else kwargs.get("X"))
+            return done
         except BaseException as error:
             prior = getattr(self, "prior", None)
             vars(self).clear()
@@ -34,6 +37,40 @@ def all_or_nothing(train):
             raise
 
     return guarded
+
+
+# attributes that show a model; logarithms of probabilities are not among them: they may be -inf
+SHOWN = (
+    "weights_", "means_", "covariances_", "precisions_", "theta_", "var_", "rates_", "topics_", "components_", "biases_",
+    "startprob_", "transmat_",
+)  # fmt: skip
+
+
+def refuse_infinite(model, X) -> None:
+    """The last border of a fit: what is kept is finite, or the call has failed and changed nothing."""
+    moments: Any = getattr(model, "moments_", None)
+    found = {"moments_": list(moments.arrays()) if hasattr(moments, "arrays") else []}
+    for name in SHOWN:
+        value = getattr(model, name, None)
+        found[name] = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else [value]
+    for name, arrays in found.items():
+        if all(
+            np.isfinite(array).all() for array in arrays if isinstance(array, np.ndarray) and array.dtype.kind == "f"
+        ):
+            continue
+        raise ValueError(
+            f"X{sizes(X)} (with its sample_weight) is beyond what {type(model).__name__} can hold: {name} would not be finite. Give "
+            "columns in units in which they are neither huge nor tiny, and weights near 1"
+        )
+
+
+def sizes(X) -> str:
+    """Of the numbers in X, where it is a table of them."""
+    values = X.data if sparse.issparse(X) else X
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu":
+        return ""
+    size = np.abs(values[(values != 0) & np.isfinite(values)].astype(float))
+    return f", of numbers as small as {size.min():.3g} and as large as {size.max():.3g}" if size.size else ""
 
 
 @cache
@@ -50,9 +87,10 @@ def one_blas_thread():
 
 @contextmanager
 def naming(argument: str):
-    """Errors in the block name the argument."""
+    """Errors in the block name the argument; that sums of what it looks for overflow is no news."""
     try:
-        yield
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except ValueError as error:
         if re.search(r"\b(X|y)\b", str(error)):
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import narwhals as nw
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -25,7 +26,7 @@ def split_labels(y, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.n
     A row has no label where y is None, NaN or pandas NA; or -1, if y is of whole numbers with at least two other labels, none of
     them negative (and -1 is not one of the given classes).
     """
-    array = np.asarray(y)
+    array = np.asarray(y := values_of(y))
     if array.dtype == object and array.ndim == 1:
         array = one_type(array)
     if array.ndim != 1 or array.dtype.kind not in "fiOUS":
@@ -54,6 +55,17 @@ def split_labels(y, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.n
     array = array.copy()
     array[unlabelled] = array[~unlabelled][0]
     return array, unlabelled
+
+
+def values_of(y):
+    """A series of polars, pyarrow or another library as an array (objects and None where a value is missing); others as they are."""
+    if hasattr(y, "to_pylist"):  # pyarrow, also an array that is not chunked
+        values = y.to_pylist()
+    elif nw.dependencies.is_into_series(y) and not nw.dependencies.is_pandas_like_series(y):
+        values = nw.from_native(y, series_only=True).to_list()
+    else:
+        return y
+    return np.array([*values, None], dtype=object)[:-1] if None in values else np.asarray(values)
 
 
 def is_text(labels: np.ndarray) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from .base import Reader
+from .frames import Column, columns_of, is_frame
 from .guards import naming, refuse_huge
 from .labels import is_missing
 from .tables import warn_of_unseen
@@ -49,7 +50,7 @@ class Mixed(Reader):
         self.kinds = dict(zip(self.columns, self._found(columns), strict=True))
         self.order = np.argsort([PLACES[kind] for kind in self.kinds.values()], kind="stable")
         found = {
-            name: distinct(column, name) if PLACES[kind] == 1 else []
+            name: column.distinct() if PLACES[kind] == 1 else []
             for (name, kind), column in zip(self.kinds.items(), columns, strict=True)
         }
         self.categories = {name: values for name, values in found.items() if values}
@@ -70,9 +71,9 @@ class Mixed(Reader):
         warn_of_unseen(unseen)
         return rows
 
-    def _codes(self, column, name: str) -> tuple[np.ndarray, int]:
+    def _codes(self, column: Column, name: str) -> tuple[np.ndarray, int]:
         """Codes of a category column, and how many values were unseen."""
-        return coded(column, self.categories.get(name, []))
+        return column.coded(self.categories.get(name, []))
 
     def _found(self, columns: list) -> list[str]:
         """The kind of every column, given or inferred."""
@@ -93,7 +94,7 @@ class Mixed(Reader):
         for name, column in zip(names, columns, strict=True):
             kind = kinds.get(name, "auto")
             found.append(inferred(column) if kind == "auto" else kind)
-            if kind == "bernoulli" and len(distinct(column, name)) > 2:
+            if kind == "bernoulli" and len(column.distinct()) > 2:
                 raise ValueError(f"kinds[{name!r}]='bernoulli', but the column has more than two values")
         return found
 
@@ -112,8 +113,12 @@ class Mixed(Reader):
 
     @override
     def unread_std(self, std):
-        result = np.empty_like(std)
-        result[:, self.order] = std
+        return self.in_columns(std)
+
+    @override
+    def in_columns(self, values):
+        result = np.empty_like(values)
+        result[:, self.order] = values
         return result
 
     @override
@@ -122,79 +127,25 @@ class Mixed(Reader):
 
     @override
     def filled(self, given, X):
-        if not hasattr(given, "iloc"):
-            missing = np.vectorize(is_missing, otypes=[bool])(given)
-            return np.where(missing, X, given)
-        given = given.copy()
-        for j in range(X.shape[1]):
-            column = given.iloc[:, j]
-            if column.isna().any():
-                given.isetitem(j, column.where(column.notna(), X[:, j]))
-        return given
+        if is_frame(given):
+            return X
+        missing = np.vectorize(is_missing, otypes=[bool])(given)
+        return np.where(missing, X, given)
 
 
-def columns_of(X) -> list:
-    if hasattr(X, "iloc"):
-        return [X.iloc[:, j] for j in range(X.shape[1])]
-    return [X[:, j] for j in range(X.shape[1])]
-
-
-def is_number_column(column) -> bool:
-    kind = getattr(column.dtype, "kind", "O")
-    return kind in "iuf" and not hasattr(column, "cat")
-
-
-def inferred(column) -> str:
-    """The kind of a column, from its dtype."""
-    if not is_number_column(column):
+def inferred(column: Column) -> str:
+    """The kind of a column: numbers are Gaussian, also dates; few whole numbers and all else are categories."""
+    if not column.is_numeric:
         return "categorical"
-    if column.dtype.kind in "iu":
-        return "categorical" if len(set(present(column))) <= MAX_INTEGERS else "gaussian"
+    if column.kind == "whole" and len(column.distinct()) <= MAX_INTEGERS:
+        return "categorical"
     return "gaussian"
 
 
-def present(column) -> list:
-    """The values of a column that are not missing, as Python objects."""
-    if hasattr(column, "cat"):
-        return [value for value in column.cat.categories[np.unique(column.cat.codes[column.cat.codes >= 0])]]
-    if hasattr(column, "dropna"):
-        return column.dropna().unique().tolist()
-    return [value for value in column.tolist() if not is_missing(value)]
-
-
-def distinct(column, name: str) -> list:
-    """Sorted categories (by their text if they are of several types)."""
-    values = set(present(column))
+def numbers(column: Column, name: str, kind: str) -> np.ndarray:
     try:
-        return sorted(values)
-    except TypeError:
-        return sorted(values, key=lambda value: (type(value).__name__, str(value)))
-
-
-def coded(column, categories: list) -> tuple[np.ndarray, int]:
-    """Codes (NaN where missing or unseen), and how many were unseen."""
-    place = {value: float(code) for code, value in enumerate(categories)}
-    if hasattr(column, "cat"):
-        table = np.array([place.get(value, -1.0) for value in column.cat.categories] + [np.nan])
-        codes = table[np.asarray(column.cat.codes)]
-    else:
-        values = column.tolist()
-        codes = np.fromiter(
-            (np.nan if is_missing(value) else place.get(value, -1.0) for value in values), float, len(values)
-        )
-    unseen = codes < 0
-    codes[unseen] = np.nan
-    return codes, int(unseen.sum())
-
-
-def numbers(column, name: str, kind: str) -> np.ndarray:
-    try:
-        values = (
-            column.to_numpy(dtype=float, na_value=np.nan)
-            if hasattr(column, "to_numpy")
-            else np.array([np.nan if is_missing(value) else float(value) for value in column])
-        )
-    except (TypeError, ValueError) as error:
+        values = column.as_numbers(name, f"{kind} columns")
+    except ValueError as error:
         raise ValueError(f"column {name!r} is {kind} but holds values that are not numbers ({error})") from None
     if np.isinf(values).any():
         raise ValueError(

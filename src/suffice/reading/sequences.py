@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .frames import columns_of, is_frame, names_of, taken, without
 from .labels import is_missing
 
 
@@ -89,7 +90,7 @@ class Sequences:
 
 def sequences_of(X: Any, lengths: Any = None, sequence: Any = None, time: Any = None) -> Sequences:
     """X in any of the shapes above."""
-    if hasattr(X, "iloc") and hasattr(X, "columns"):
+    if is_frame(X):
         return of_frame(X, lengths, sequence, time)
     if sequence is not None or time is not None:
         raise ValueError(f"sequence={sequence!r} and time={time!r} name columns, but X is no DataFrame")
@@ -140,8 +141,8 @@ def steps_of(part: Any, number: int) -> np.ndarray:
     """(T, D) array of one sequence."""
     if isinstance(part, str):
         return np.array([*part, None], dtype=object)[:-1, None]
-    if hasattr(part, "iloc"):
-        part = part.to_numpy()
+    if is_frame(part):
+        part = np.asarray(part)
     if not np.ndim(part) and not hasattr(part, "__len__"):
         raise ValueError(
             f"X is a list whose entry {number} is {part!r}: a list has one entry for each sequence (an array, string or list of "
@@ -192,22 +193,24 @@ def of_padded(X: np.ndarray) -> Sequences:
 
 def of_frame(X: Any, lengths: Any, sequence: Any, time: Any) -> Sequences:
     """Of a DataFrame whose column `sequence` says which sequence a row is of, and `time` in which order."""
+    names = names_of(X)
     for name, column in (("sequence", sequence), ("time", time)):
-        if column is not None and column not in X.columns:
-            raise ValueError(f"{name}={column!r} is not a column of X: it has {list(X.columns)[:20]!r}")
+        if column is not None and column not in names:
+            raise ValueError(f"{name}={column!r} is not a column of X: it has {names[:20]!r}")
+    columns = dict(zip(names, columns_of(X), strict=True))
+    times = None if time is None else columns[time].in_order()
     if sequence is None:
-        n = len(X)
-        order = None if time is None else np.argsort(X[time].to_numpy(), kind="stable")
+        n = X.shape[0]
+        order = None if times is None else np.argsort(times, kind="stable")
         offsets = np.array([0, n]) if lengths is None else checked_offsets(lengths, n)
         if order is not None and len(offsets) > 2:
             raise ValueError("time= with lengths= is not clear: name the column of the sequences (sequence=)")
-        table = X if time is None else X.drop(columns=[time]).iloc[order]
-        return Sequences(table, offsets, order=order)
-    codes, keys = X[sequence].factorize()
-    if (codes < 0).any():
+        return Sequences(X if order is None else taken(without(X, [time]), order), offsets, order=order)
+    if columns[sequence].missing.any():
         raise ValueError(f"the column {sequence!r} of X has missing cells: every row needs its sequence")
-    order = np.lexsort((X[time].to_numpy(), codes)) if time is not None else np.argsort(codes, kind="stable")
+    codes, keys = columns[sequence].factorized()
+    order = np.lexsort((times, codes)) if times is not None else np.argsort(codes, kind="stable")
     counts = np.bincount(codes, minlength=len(keys))
-    table = X.drop(columns=[sequence] + ([] if time is None else [time])).iloc[order]
+    table = taken(without(X, [sequence] if time is None else [sequence, time]), order)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Sequences(table, offsets, order=order, keys=np.asarray(keys))
+    return Sequences(table, offsets, order=order, keys=keys)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 from typing_extensions import override
 
+from .frames import columns_of
 from .labels import encoded, is_missing, split_labels
-from .mixed import Mixed, coded, columns_of
+from .mixed import Mixed
 from .sequences import Sequences
 
 RARE = "<rare>"
@@ -76,8 +76,9 @@ class Frequent(Mixed):
             return self.read(X)
         for name, column in zip(self.columns, columns_of(X), strict=True):
             values = self.categories.get(name, [])
-            counts = Counter(value for value in column.tolist() if not is_missing(value)) if values else Counter()
-            kept = [value for value in values if counts[value] >= self.min_count]
+            codes = column.coded(values)[0]
+            counts = np.bincount(codes[~np.isnan(codes)].astype(np.int64), minlength=len(values))
+            kept = [value for value, count in zip(values, counts, strict=True) if count >= self.min_count]
             if len(kept) < len(values):
                 self.categories[name] = [*kept, RARE]
                 self.has_rare.append(name)
@@ -88,8 +89,5 @@ class Frequent(Mixed):
         if name not in self.has_rare:
             return super()._codes(column, name)
         *values, _ = self.categories[name]
-        codes, n_unseen = coded(column, values)
-        if n_unseen:
-            unseen = np.fromiter((not is_missing(value) for value in column.tolist()), bool, len(codes))
-            codes[unseen & np.isnan(codes)] = len(values)
-        return codes, 0
+        codes, _ = column.coded(values)
+        return np.where(np.isnan(codes) & ~column.missing, float(len(values)), codes), 0

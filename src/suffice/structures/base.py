@@ -21,6 +21,7 @@ from ..engines.threads import shards
 from ..families.base import room_below
 from ..families.records import Record
 from ..families.rows import one_hot
+from ..losses.base import posteriors
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ class Enumerable(Structure):
         scores = self.scores(moments, X)
         if given is Given.NOTHING:
             norms = logsumexp(scores, axis=1)
-            return Expectation(self._weighed(X, weights, np.exp(scores - norms[:, None]), moments), norms)
+            return Expectation(self._weighed(X, weights, posteriors(scores), moments), norms)
         if len(y) and not 0 <= y.min() <= y.max() < self.n_outcomes:
             raise ValueError(f"row {int(y.argmin())} has no label to be given: take the rows without one by themselves")
         places, chosen = np.arange(len(y)), y

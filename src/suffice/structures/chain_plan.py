@@ -8,7 +8,6 @@ the same: `gap` measures it. A plan depends on the lengths alone, so threads do 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -40,22 +39,18 @@ class Shard:
 def planned(offsets: np.ndarray, burn: int | None = BURN, keep: np.ndarray | None = None) -> list[Shard]:
     """Shards of all sequences (or those that `keep` says); burn=None: nothing is cut."""
     lengths = np.diff(offsets)
-    piece = piece_length(lengths, burn)
-    shards: list[Shard] = []
-    lanes: list[tuple] = []
-    n_steps = 0
-    for k in np.flatnonzero(lengths > 0):
-        if keep is not None and not keep[k]:
-            continue
-        for lane in cut(int(k), int(offsets[k]), int(lengths[k]), piece, burn or 0):
-            if lanes and n_steps >= SHARD and len(lanes) % LANES == 0:
-                shards.append(shard_of(lanes))
-                lanes, n_steps = [], 0
-            lanes.append(lane)
-            n_steps += lane[2] - lane[1]
-    if lanes:
-        shards.append(shard_of(lanes))
-    return shards
+    some = lengths > 0 if keep is None else (lengths > 0) & keep
+    lanes = cut(np.flatnonzero(some), offsets, piece_length(lengths, burn), burn or 0)
+    blocks = range(0, len(lanes), LANES)
+    n_steps, first, shards = 0, 0, []
+    for block, size in zip(
+        blocks, np.add.reduceat(lanes[:, 2] - lanes[:, 1], blocks) if len(lanes) else (), strict=True
+    ):
+        if n_steps >= SHARD:
+            shards.append(shard_of(lanes[first:block]))
+            n_steps, first = 0, block
+        n_steps += int(size)
+    return [*shards, shard_of(lanes[first:])] if len(lanes) else []
 
 
 def piece_length(lengths: np.ndarray, burn: int | None) -> int:
@@ -65,19 +60,19 @@ def piece_length(lengths: np.ndarray, burn: int | None) -> int:
     return max(min(PIECE, -(-int(lengths.sum()) // LANES)), 8 * burn)
 
 
-def cut(k: int, offset: int, length: int, piece: int, burn: int) -> list[tuple]:
-    """(sequence, first row, last row, first that counts, last that counts, sequence's first row, its last) of every lane."""
-    n = max(1, round(length / piece))
-    ends = [length * i // n for i in range(n + 1)]
-    return [
-        (k, max(0, a - burn) + offset, min(length, b + burn) + offset, a + offset, b + offset, offset, offset + length)
-        for a, b in pairwise(ends)
-    ]
+def cut(sequences: np.ndarray, offsets: np.ndarray, piece: int, burn: int) -> np.ndarray:
+    """(lanes, 7) array: sequence, first row, last row, first that counts, last that counts, sequence's first row, its last."""
+    begin, end = offsets[sequences], offsets[sequences + 1]
+    n = np.maximum(np.rint((end - begin) / piece).astype(np.int64), 1)  # pieces of every sequence
+    which, number = np.repeat(np.arange(len(n)), n), np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+    begin, end, n = begin[which], end[which], n[which]
+    a, b = begin + (end - begin) * number // n, begin + (end - begin) * (number + 1) // n
+    run, stop = np.maximum(begin, a - burn), np.minimum(end, b + burn)
+    return np.stack([sequences[which], run, stop, a, b, begin, end], axis=1)
 
 
-def shard_of(lanes: list[tuple]) -> Shard:
+def shard_of(table: np.ndarray) -> Shard:
     """Lanes sorted by their length, so that those of a batch end together."""
-    table = np.array(lanes, dtype=np.int64)
     table = table[np.argsort(table[:, 1] - table[:, 2], kind="stable")]
     sequence, run, stop, begin, end, first, last = table.T
     start = int(run.min())

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..engines.threads import Engine, shards
+from ..losses.base import posteriors
 
 PART = 8192  # rows a thread scores at a time
 
@@ -49,7 +50,7 @@ class Groups:
         scores = self.outcome_scores(moments, X, n_threads)
         if classes is not None:
             scores = np.where(self.of_class(classes), scores, -np.inf)
-        return np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+        return posteriors(scores, moments.mass)
 
     def of_class(self, classes: np.ndarray) -> np.ndarray:
         """(n, outcomes) array: whether an outcome belongs to the row's class."""

@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...engines.threads import Engine, n_threads
 from ...learners.chain_steps import ChainSteps
+from ...reading.frames import is_frame, names_of
+from ...reading.frames_back import filled_frame
 from ...reading.guards import one_blas_thread
 from ...reading.sequences import Sequences, sequences_of
 from ..checks import check_whole
@@ -30,6 +32,7 @@ class Answers:
     _reader_: Any
     _read: Any  # HMM's
     _validated: Any
+    _framed: Any
     _n_emission_parameters: Any
 
     # -- states -------------------------------------------------------------------------------------------------------
@@ -144,10 +147,8 @@ class Answers:
         given = self._validated(self._reader_, steps.table, reset=False) if steps.n_steps else cells
         table = self._reader_.filled(given, self._reader_.unread(filled))
         result = steps.unread(np.asarray(table))
-        if hasattr(X, "iloc"):
-            cells, result = result, X.copy()
-            for j, name in enumerate(steps.table.columns):
-                result[name] = cells[:, j]
+        if is_frame(X):
+            result = filled_frame(X, result, names_of(steps.table))
         return (result, steps.unread(self._reader_.unread_std(std))) if return_std else result
 
     def sample(self, n_steps=1, n_sequences=None, random_state=None):
@@ -159,7 +160,7 @@ class Answers:
         generator = np.random.default_rng(seed)
         drawn = [self._drawn_path(int(n_steps), generator) for _ in range(n_sequences or 1)]
         model, moments = self._stored_model.emissions, self.moments_.emissions
-        rows = [self._reader_.unread(model.sample(moments, path, generator)) for path in drawn]
+        rows = [self._framed(self._reader_.unread(model.sample(moments, path, generator))) for path in drawn]
         return (rows[0], drawn[0]) if n_sequences is None else (rows, drawn)
 
     def _drawn_path(self, n_steps: int, generator) -> np.ndarray:

@@ -188,6 +188,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
             )
 
     def _finish(self) -> None:
+        self._note_built()
         chain, moments = self._stored_model, self.moments_
         self.startprob_, self.transmat_ = chain.start_of(moments), chain.transitions_of(moments)
         if chain.has_end:
@@ -212,6 +213,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         """
         self._check_parameters()
         begins = not hasattr(self, "moments_")
+        if not begins:
+            self._check_unchanged()
         reader = self._reader() if begins else self._reader_
         steps, rows, weights, labels, evidence = self._training(reader, X, lengths, states, sample_weight, reset=begins)
         generator = np.random.default_rng(self._fit_seed(Watch()))
@@ -249,7 +252,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
                 "X has no steps of positive weight: at least one sequence needs both a step and a weight above 0"
             )
         rows = self._read(reader, steps, reset=reset)
-        labels, evidence = evidence_of(states, steps, self.n_states)
+        labels, evidence = evidence_of(states, steps, self.n_states if reset else len(self.startprob_))
         return steps, rows, weights, labels, evidence
 
     @override

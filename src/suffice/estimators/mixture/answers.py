@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...engines.threads import Engine, n_threads
 from ...learners.expectation import Rows
+from ...losses.base import posteriors
+from ...reading.frames_back import as_given
 from ...reading.guards import one_blas_thread
 
 
@@ -23,8 +25,9 @@ class Answers:
     random_state: Any
     _stored_model: Any
     _reader_: Any
+    _framed: Any  # Contract's
+    _validated: Any
     _n_parameters: Any  # Mixture's
-    _validated: Any  # Contract's
 
     def predict_joint_log_proba(self, X):
         """log p(x, component) of every row; missing cells are integrated out."""
@@ -36,7 +39,7 @@ class Answers:
         """Posterior probabilities of the components."""
         check_is_fitted(self)
         joint = self._joint(self._rows(X))
-        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        return posteriors(joint, self.weights_)
 
     def predict(self, X):
         """The most probable component of every row."""
@@ -76,7 +79,7 @@ class Answers:
         generator = self._generator(random_state)
         outcomes = np.sort(generator.choice(len(self.weights_), size=n_samples, p=self.weights_))
         X = self._stored_model.sample(self.moments_, outcomes, generator)
-        return self._reader_.unread(X), outcomes
+        return self._framed(self._reader_.unread(X)), outcomes
 
     def impute(self, X, return_std=False):
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one).
@@ -86,11 +89,11 @@ class Answers:
         check_is_fitted(self)
         given, rows = self._reader_.cells(self._validated(self._reader_, X, reset=False))
         if not np.isnan(rows).any():
-            return (given, np.zeros(rows.shape)) if return_std else given
+            return (as_given(X, given), np.zeros(rows.shape)) if return_std else as_given(X, given)
         joint = self._joint(rows)
-        shares = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        shares = posteriors(joint, self.weights_)
         filled, std = self._stored_model.imputed(self.moments_, rows, shares)
-        filled = self._reader_.filled(given, self._reader_.unread(filled))
+        filled = as_given(X, self._reader_.filled(given, self._reader_.unread(filled)))
         return (filled, self._reader_.unread_std(std)) if return_std else filled
 
     def _rows(self, X):

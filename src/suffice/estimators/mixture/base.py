@@ -22,6 +22,7 @@ from ...learners.starts import STARTS, start_shares
 from ...learners.variational import VariationalEM, VariationalProblem
 from ...learners.watch import Watch
 from ...reading.base import Reader
+from ...reading.frames import taken
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...reading.labels import checked_labels
 from ...structures.component_prior import ComponentPrior, default_amount
@@ -232,6 +233,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
             )
 
     def _finish(self, model) -> None:
+        self._note_built()
         self.weights_ = self.moments_.mass / self.moments_.mass.sum()
         self._expose(model, self.moments_)
 
@@ -257,6 +259,8 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         """
         self._check_parameters()
         first, begins = getattr(self, "_stream", None) is None, not hasattr(self, "moments_")
+        if not begins:
+            self._check_unchanged()
         reader = self._reader() if begins else self._reader_
         X = self._validated(reader, X, reset=begins)
         rows, weights, labels = self._training_rows(reader, X, sample_weight, None, reset=begins)
@@ -297,7 +301,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
         if (weights == 0).any():
             keep = np.flatnonzero(weights > 0)
-            X = X.iloc[keep] if hasattr(X, "iloc") else X[keep]
+            X = taken(X, keep)
             weights, labels = weights[keep], labels[keep]
         rows = reader.learn(X, self._column_names()) if reset else reader.read(X)
         if reset and X.shape[0] < self.n_components:

@@ -20,8 +20,10 @@ from .counts import CountClassifier
 class MultinomialNB(CountClassifier):
     """Multinomial naive Bayes: counts of words (or weights such as tf-idf), drawn independently given the class.
 
-    Use it for text and other sparse counts. Under "ncll" and "hinge" rows are scaled to one length by default, because words of a
-    document are not independent and a long document would count too often.
+    Use it for text and other sparse counts. The hinge is the default of words: on held-out parts of training documents it is at least
+    as accurate as "ncll", its calibrated probabilities are at least as good, and it takes half the time. Under "ncll" and "hinge"
+    rows are scaled to one length by default, because words of a document are not independent and a long document would count too
+    often.
 
     PARAMETERS
     count_power : {1, 0.5, 0.25, "auto"}, default="auto"
@@ -52,12 +54,10 @@ class MultinomialNB(CountClassifier):
 
     _family: type[Multinomial] = Multinomial
     _joint_of: type[WordStructure] = WordStructure
-    _softness = (
-        1.0  # on held-out training documents it gains accuracy and log-loss (docs/text.md), and it converges faster
-    )
+    _softness = 1.0  # on held-out training documents it gains accuracy and log-loss (docs/notes/text.md), and it converges faster
 
     def __init__(
-        self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
+        self, *, loss="hinge", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
         class_prior=None, unlabelled_weight="auto",
         count_power="auto", row_norm="auto", random_state=None, verbose=0, warm_start=False, n_jobs=None,
         checkpoint=None, checkpoint_minutes=3.0, resume=None,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
 from ...engines.threads import n_threads
@@ -24,7 +24,7 @@ from ...learners.topics.allocation_passes import (
 )
 from ...reading.documents import counts_of, telling_words
 from ...reading.guards import all_or_nothing, naming, refuse_huge
-from ..contract import Contract
+from ..contract import Contract, checked_numbers
 
 INFERENCES = ("variational", "map", "gibbs")
 
@@ -150,6 +150,8 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         """Learn from one batch of a stream, by online EM (whatever the inference of `fit`, "gibbs" infers by the bound here)."""
         self._check_parameters()
         first = not hasattr(self, "components_")
+        if not first:
+            self._check_unchanged()
         X = self._documents(X, reset=first)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         model = self._new(learners.start(X, int(self.n_topics), generator)) if first else self._model()
@@ -175,6 +177,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         return self._new(np.ascontiguousarray(self.components_.T) - float(self.prior))
 
     def _keep(self, model: learners.Allocation) -> None:
+        self._note_built()
         self.components_ = np.ascontiguousarray((model.count + model.prior).T)
         self.topics_ = np.ascontiguousarray(model.beta.T)
 
@@ -231,7 +234,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         check_is_fitted(self, "components_")
         X = self._documents(X, reset=False)
         model = Topics(
-            1, X.shape[1], int(self.n_topics), float(self.concentration), "gibbs", n_jobs=n_threads(self.n_jobs),
+            1, X.shape[1], len(self.components_), float(self.concentration), "gibbs", n_jobs=n_threads(self.n_jobs),
             likelihood="left-to-right", share=False, n_sweeps=int(n_particles), seed=self._seed(),
         )  # fmt: skip
         scores, _ = model.sampled(Moments(np.ones(1), np.ascontiguousarray(self.components_.T)[:, :, None]), X)
@@ -288,7 +291,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
     def _documents(self, X, *, reset: bool):
         options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         with naming("X"):
-            X = validate_data(self, X, reset=reset, **options)
+            X = checked_numbers(self, X, reset=reset, **options)
         refuse_huge(X)
         return counts_of(X, type(self).__name__)
 

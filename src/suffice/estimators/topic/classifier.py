@@ -207,7 +207,7 @@ class LDAClassifier(GenerativeClassifier):
         """
         return {
             label: telling_words(self.topics_.reshape(-1, self.n_features_in_), vocabulary, n_words)[
-                k * self.n_topics : (k + 1) * self.n_topics
+                k * self.topics_.shape[1] : (k + 1) * self.topics_.shape[1]
             ]
             for k, label in enumerate(self.classes_)
         }

@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.stats import norm
 
 from ... import figures
 from ...estimators.naive_bayes import GaussianNB
@@ -64,16 +63,23 @@ def run(options: Options) -> Report:
 
 
 def draw(path, X, y, models, accuracies) -> None:
-    grid = np.linspace(-12, 12, 2000)
-    with figures.figure(path, 1, 3, (4.4, 3.4)) as axes:
-        for place, (loss, model) in enumerate(models.items()):
-            plot = axes[0, place]
-            for k, label in enumerate(model.classes_):
-                plot.hist(
-                    X[y == label, 0], bins=160, range=(-12, 12), density=True, alpha=0.25, color=figures.COLOURS[k]
-                )
-                density = model.class_prior_[k] * norm.pdf(grid, model.theta_[k, 0], np.sqrt(model.var_[k, 0]))
-                plot.plot(grid, density, color=figures.COLOURS[k], label=f"p(x, y={label})")
-            plot.set_ylim(0, 0.45)
-            figures.tidy(plot, f"{loss}: {np.mean(accuracies[f'{loss}, default algorithm']):.1f} %", "x", "density")
-            plot.legend(frameon=False, fontsize=8)
+    """Histograms and curves on one scale, both of p(x, y): areas add up to one."""
+    with figures.figure(path, 3, 1, (7.2, 1.9)) as axes:
+        for plot, (loss, model) in zip(axes[:, 0], models.items(), strict=True):
+            figures.DensityDisplay.from_estimator(model, X, y, n_points=1500, bins=180, ax=plot)
+            accuracy = np.mean(accuracies[f"{loss}, default algorithm"])
+            plot.set(xlim=(-10, 10), ylim=(1e-3, 2.5), yscale="log", ylabel="p(x, y), log scale")
+            figures.tidy(plot, f'loss="{loss}": {accuracy:.1f} % of fresh points right', "", "p(x, y), log scale")
+            plot.get_legend().set_title("class y")
+            strip(plot, model)
+        plot.set_xlabel("x")
+
+
+def strip(plot, model) -> None:
+    """Below the densities: the class that is predicted."""
+    grid = np.linspace(-10, 10, 2001)
+    said = model.predict(grid[:, None])
+    ends = np.flatnonzero(np.diff(np.searchsorted(model.classes_, said)))
+    for first, last in zip([0, *ends + 1], [*ends, len(grid) - 1], strict=True):
+        colour = figures.COLOURS[int(np.searchsorted(model.classes_, said[first]))]
+        plot.axvspan(grid[first], grid[last], 0, 0.06, color=colour, linewidth=0)

@@ -23,12 +23,17 @@ def log_sum(values):
 
 
 @compiled
-def log_forward(lane, scores, start, A, log_alpha):
-    """log p(x_1 .. x_t, state_t) of every step of the lane."""
+def log_forward(lane, scores, start, A, log_alpha, steps):
+    """log p(state_t | x_1 .. x_t) and log p(x_t | x_<t) of every step of the lane: differences between states are not lost in sums of
+    huge scores."""
     base, length, first, last, fresh, closes, weight = lane
     S = len(start)
     log_A, terms = np.log(A), np.empty(S)
     for t in range(length):
+        top = scores[base + t, 0]
+        for j in range(1, S):
+            top = max(top, scores[base + t, j])
+        top = top if top > -np.inf else 0.0
         for j in range(S):
             if t == 0:
                 came = np.log(start[j]) if fresh else -np.log(S)
@@ -36,21 +41,28 @@ def log_forward(lane, scores, start, A, log_alpha):
                 for i in range(S):
                     terms[i] = log_alpha[t - 1, i] + log_A[i, j]
                 came = log_sum(terms)
-            log_alpha[t, j] = came + scores[base + t, j]
+            log_alpha[t, j] = came + (scores[base + t, j] - top)
+        norm = log_sum(log_alpha[t])
+        steps[t] = top + norm
+        if norm > -np.inf:
+            log_alpha[t] -= norm
 
 
 @compiled
-def counted(lane, log_alpha, end):
-    """(log-likelihood of the whole lane, of the steps that count)."""
+def counted(lane, log_alpha, steps, end):
+    """The log-likelihood of the steps that count; -infinity where the whole lane cannot occur."""
     base, length, first, last, fresh, closes, weight = lane
     S = len(end)
     terms = np.empty(S)
     for j in range(S):
         terms[j] = log_alpha[length - 1, j] + (np.log(end[j]) if closes else 0.0)
-    whole = log_sum(terms)
-    stop = whole if last == length else log_sum(log_alpha[last - 1])
-    before = log_sum(log_alpha[first - 1]) if first > 0 else 0.0
-    return whole, -np.inf if stop == -np.inf else stop - before
+    ending, found = log_sum(terms), 0.0
+    for t in range(length):
+        if steps[t] == -np.inf or ending == -np.inf:
+            return -np.inf
+        if first <= t < last:
+            found += steps[t]
+    return found + (ending if last == length else 0.0)
 
 
 @compiled
@@ -58,11 +70,12 @@ def smooth_lane(lane, scores, start, A, end, begun, xi, ended, posterior, seams)
     """The log-likelihood of the steps that count; all sums are added to, as `chain.run_lanes` says."""
     base, length, first, last, fresh, closes, weight = lane
     S = len(start)
-    log_alpha, log_beta, terms = np.empty((length, S)), np.empty((length, S)), np.empty(S)
-    log_forward(lane, scores, start, A, log_alpha)
+    log_alpha, log_beta, terms, pairs = np.empty((length, S)), np.empty((length, S)), np.empty(S), np.empty((S, S))
+    steps = np.empty(length)
+    log_forward(lane, scores, start, A, log_alpha, steps)
     log_A = np.log(A)
-    whole, found = counted(lane, log_alpha, end)
-    if whole == -np.inf:
+    found = counted(lane, log_alpha, steps, end)
+    if found == -np.inf:
         for t in range(first, last):
             for j in range(S):
                 posterior[base + t, j] = 0.0
@@ -71,22 +84,35 @@ def smooth_lane(lane, scores, start, A, end, begun, xi, ended, posterior, seams)
     for j in range(S):
         log_beta[length - 1, j] = np.log(end[j]) if closes else 0.0
     for t in range(length - 2, -1, -1):
+        best = -np.inf
+        for j in range(S):
+            best = max(best, scores[base + t + 1, j])
         for i in range(S):
             for j in range(S):
-                terms[j] = log_A[i, j] + scores[base + t + 1, j] + log_beta[t + 1, j]
+                terms[j] = log_A[i, j] + (scores[base + t + 1, j] - best) + log_beta[t + 1, j]
             log_beta[t, i] = log_sum(terms)
+        log_beta[t] -= log_beta[t].max()
     for t in range(first, last):
         for j in range(S):
-            share = weight * np.exp(log_alpha[t, j] + log_beta[t, j] - whole)
+            terms[j] = log_alpha[t, j] + log_beta[t, j]
+        norm = log_sum(terms)
+        for j in range(S):
+            share = weight * np.exp(terms[j] - norm)
             posterior[base + t, j] = share
             if t == 0 and fresh:
                 begun[j] += share
             if t == length - 1 and closes:
                 ended[j] += share
-            if t > 0:
-                onward = scores[base + t, j] + log_beta[t, j] - whole
+        if t > 0:
+            best = scores[base + t].max()
+            for j in range(S):
+                onward = (scores[base + t, j] - best) + log_beta[t, j]
                 for i in range(S):
-                    xi[i, j] += weight * np.exp(log_alpha[t - 1, i] + log_A[i, j] + onward)
+                    pairs[i, j] = log_alpha[t - 1, i] + log_A[i, j] + onward
+            norm = log_sum(pairs.reshape(-1))
+            for i in range(S):
+                for j in range(S):
+                    xi[i, j] += weight * np.exp(pairs[i, j] - norm)
     for side in range(2):
         t = first - 1 if side == 0 else last - 1
         if t >= 0:
@@ -102,16 +128,13 @@ def filter_lane(lane, scores, start, A, end, posterior, steps):
     """The log-likelihood; posteriors given the past, and log p(x_t | x_<t), of the steps that count."""
     base, length, first, last, fresh, closes, weight = lane
     S = len(start)
-    log_alpha = np.empty((length, S))
-    log_forward(lane, scores, start, A, log_alpha)
-    before = log_sum(log_alpha[first - 1]) if first > 0 else 0.0
+    log_alpha, own = np.empty((length, S)), np.empty(length)
+    log_forward(lane, scores, start, A, log_alpha, own)
     for t in range(first, last):
-        norm = log_sum(log_alpha[t])
-        steps[base + t] = norm - before if before > -np.inf else -np.inf
-        before = norm
+        steps[base + t] = own[t]
         for j in range(S):
-            posterior[base + t, j] = np.exp(log_alpha[t, j] - norm) if norm > -np.inf else 0.0
-    return counted(lane, log_alpha, end)[1]
+            posterior[base + t, j] = np.exp(log_alpha[t, j]) if own[t] > -np.inf else 0.0
+    return counted(lane, log_alpha, own, end)
 
 
 @compiled

@@ -21,19 +21,26 @@ from ..watch import SILENT, Watch
 from .annealing import annealed_log_weights
 from .monte_carlo import VisibleRows
 from .parts import make_expectation, make_m_step
-from .settings import Settings, Stage, rate_at, stages_of
+from .settings import MOST_STAGES, Settings, Stage, longer, rate_at, stages_of
 from .start import empty_network, initial_layer, logit
+
+GAIN = 0.01  # of the log-likelihood of a row: what more passes must bring to be worth it
+JUDGED_ROWS = 400
 
 
 def train(rows: VisibleRows, settings: Settings, watch: Watch = SILENT) -> Fit:
     """The fit of a network: its moments are the network after the last pass, or the best one if it was interrupted."""
-    stages = stages_of(settings)
+    n_batches = settings.n_batches(len(rows))
+    most: tuple[int, ...] = ()
+    while settings.is_open_ended and len(most) < MOST_STAGES:
+        most = longer(settings, n_batches, most)
     start = empty_network(rows.n_columns, settings.hidden, settings.data, settings.dispersion)
     fit = run(
         Staged(settings), NetworkProblem(rows), start, np.random.default_rng(settings.seed),
-        max_epochs=sum(stage.n_passes for stage in stages), keep_best=False, watch=watch,
+        max_epochs=sum(stage.n_passes for stage in stages_of(settings, n_batches, most)), keep_best=False, watch=watch,
     )  # fmt: skip
     if Stop[fit.stop] is Stop.CALLBACK:  # within a stage
+        stages = stages_of(settings, n_batches, fit.memory.more)
         fit.moments = with_average(fit.moments, fit.memory, stages[fit.memory.stage])
     return fit
 
@@ -62,6 +69,8 @@ class Memory:
     n_passes: int = 0  # within the stage
     n_batches: int = 0  # within the pass
     is_late: bool = False  # the time of the last stage was over
+    more: tuple[int, ...] = ()  # passes of the stages after the schedule
+    gain: float = np.inf  # of the last of them: of the log-likelihood of a row
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,10 @@ class Staged(SelfDriven):
             record(state)
         if state.is_done and state.memory.is_late:
             record.end(Stop.TIME, minutes=self.settings.max_minutes)
+        elif state.is_done and state.memory.more:
+            n = state.memory.more[-1]
+            stop = Stop.SMALL_GAIN if state.memory.gain <= GAIN else Stop.PASSES
+            record.end(stop, passes=f"{n} passes more", tol=GAIN, n=record.fit.n_iter)
 
 
 class Passes:
@@ -87,11 +100,18 @@ class Passes:
 
     def __init__(self, settings: Settings, rows: VisibleRows, state: State, record: Any) -> None:
         self.settings, self.rows, self.state, self.record = settings, rows, state, record
-        self.stages = stages_of(settings)
-        self.total = sum(stage.n_passes for stage in self.stages)
+        self.n_batches = settings.n_batches(len(rows))
         self.expectation = make_expectation(settings)
         self.m_step = make_m_step(settings, len(rows))
-        self.n_batches = max(1, len(rows) // min(settings.batch_size or len(rows), len(rows)))
+
+    @property
+    def stages(self) -> list[Stage]:
+        return stages_of(self.settings, self.n_batches, self.memory.more)
+
+    @property
+    def total(self) -> int:
+        """Passes of all stages so far."""
+        return sum(stage.n_passes for stage in self.stages)
 
     @property
     def memory(self) -> Memory:
@@ -123,7 +143,24 @@ class Passes:
             state.moments = with_average(state.moments, memory, stage)
             memory.arrays = {k: v for k, v in memory.arrays.items() if not k.startswith(average_name(memory))}
             memory.stage, memory.n_passes = memory.stage + 1, 0
-            state.is_done = memory.stage == len(self.stages)
+            state.is_done = memory.stage == len(self.stages) and not self._goes_on(data)
+
+    def _goes_on(self, data: VisibleRows) -> bool:
+        """Whether there is another stage after the last one: if it gained more than its own error."""
+        memory, before = self.memory, self.memory.arrays.get("judged")
+        if not self.settings.is_open_ended:
+            return False
+        values = memory.arrays["judged"] = self._log_weights(
+            Stage(0, self.state.moments.n_layers, 0, 0.0), data, JUDGED_ROWS
+        )
+        if before is not None:
+            gains = values - before
+            error = gains.std() / np.sqrt(len(gains))
+            memory.gain = max(float(gains.mean()) - 2 * error, 0.0)
+            if memory.gain <= GAIN or len(memory.more) == MOST_STAGES:
+                return False
+        memory.more = longer(self.settings, self.n_batches, memory.more)
+        return True
 
     def _data(self, stage: Stage) -> VisibleRows:
         if stage.low == 0:
@@ -134,7 +171,7 @@ class Passes:
     def _begin(self, stage: Stage, data: VisibleRows) -> None:
         """Fresh layer (a greedy stage, or the only one) and fresh M-step statistics."""
         state, arrays, s = self.state, self.memory.arrays, self.settings
-        new = range(stage.low, stage.high) if self.memory.stage == 0 or stage.high - stage.low == 1 else []
+        new = range(stage.low, stage.high) if stage.is_fresh else []
         for layer in new:
             rng = np.random.default_rng([s.seed, 1, layer])
             rows = data if layer == stage.low else None
@@ -216,14 +253,17 @@ class Passes:
         state.progress = {"stage": memory.stage, "pass": memory.n_passes, **found, "bound": bound, "share": share}
 
     def _bound(self, stage: Stage, data: VisibleRows) -> float:
-        """Mean log weight of a short annealing run on a few training rows: a lower bound in expectation."""
-        rows = np.linspace(0, len(data) - 1, min(self.settings.monitor_rows, len(data))).astype(int)
+        return float(self._log_weights(stage, data, self.settings.monitor_rows).mean())
+
+    def _log_weights(self, stage: Stage, data: VisibleRows, n_rows: int) -> np.ndarray:
+        """Log weights of a short annealing run on a few training rows: lower bounds in expectation."""
+        rows = np.linspace(0, len(data) - 1, min(n_rows, len(data))).astype(int)
         values = data.dense(rows)
         if data.missing is not None:
             values = np.where(data.missing[rows], np.nan, values.astype(float))
         part = self.state.moments.part(stage.low, stage.high)
         few = VisibleRows(values, data.data)
-        return float(annealed_log_weights(part, few, 100, 1, self.settings.seed, self.settings.n_jobs).mean())
+        return annealed_log_weights(part, few, 100, 1, self.settings.seed, self.settings.n_jobs).reshape(len(rows))
 
 
 def shifted(name: str, by: int) -> str:

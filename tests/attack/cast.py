@@ -1,0 +1,169 @@
+"""Every estimator in small variants, with the kind of rows each takes and the methods that answer about rows."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import suffice
+
+LOSSES = ("nll", "ncll", "hinge")
+CLASSIFIERS = {
+    "GaussianNB": "numbers", "MultinomialNB": "counts", "ComplementNB": "counts", "BernoulliNB": "flags", "CategoricalNB": "codes",
+    "PoissonNB": "counts", "MixedNB": "numbers", "GaussianDiscriminant": "numbers",
+}  # fmt: skip
+MIXTURES = {
+    "GaussianMixture": "numbers", "BernoulliMixture": "flags", "CategoricalMixture": "codes", "MultinomialMixture": "counts",
+    "PoissonMixture": "counts", "MixedMixture": "numbers",
+}  # fmt: skip
+CHAINS = {
+    "GaussianHMM": "numbers",
+    "PoissonHMM": "counts",
+    "BernoulliHMM": "flags",
+    "CategoricalHMM": "codes",
+    "MixedHMM": "numbers",
+}
+COVARIANCES = ("full", "tied", "diag", "spherical")
+CLASSIFIER, MIXTURE, CHAIN, TOPICS, NETWORK = "classifier", "mixture", "chain", "topics", "network"
+
+
+def cast(generator: np.random.Generator, group: str | None = None) -> tuple[Any, str, str]:
+    """(estimator, kind of rows, group): a random one."""
+
+    def one(values: Any) -> Any:
+        return values[int(generator.integers(len(values)))]
+
+    group = group or one([CLASSIFIER] * 6 + [MIXTURE] * 4 + [CHAIN] * 2 + [TOPICS] * 2 + [NETWORK])
+    seed = int(generator.integers(1000))
+    prior = one(["auto", "auto", 1.0, 1e-6, 1e6])
+    if group == CLASSIFIER:
+        name = one([*CLASSIFIERS, "GaussianDiscriminant", "FamilyNB", "MixtureClassifier"])
+        options = {"loss": one(LOSSES), "prior": prior, "max_epochs": 5, "random_state": seed}
+        if generator.random() < 0.3:
+            options["algorithm"] = one(["incremental", "stochastic", "batch"])
+        if name == "GaussianDiscriminant":
+            options["covariance"] = one(["full", "tied", "diag"])
+        kind = CLASSIFIERS.get(name, "numbers")
+        if name == "FamilyNB":
+            options["family"], kind = one([("gaussian", "numbers"), ("poisson", "counts"), ("bernoulli", "flags")])
+        if name == "MixtureClassifier":
+            options.pop("algorithm", None)
+            options["family"], kind = one(
+                [
+                    ("gaussian", "numbers"),
+                    ("poisson", "counts"),
+                    ("bernoulli", "flags"),
+                    ("categorical", "codes"),
+                    ("multinomial", "counts"),
+                ]
+            )
+            options["n_components"] = one([1, 2])
+            if options["family"] == "gaussian":
+                options["covariance_type"] = one(COVARIANCES)
+        return getattr(suffice, name)(**options), kind, group
+    if group == MIXTURE:
+        name = one([*MIXTURES, "GaussianMixture", "GaussianMixture"])
+        options = {"n_components": one([1, 2, 3]), "max_iter": 5, "random_state": seed, "prior": prior}
+        options["algorithm"] = one(["em", "em", "accelerated", "online", "variational"])
+        if name == "GaussianMixture":
+            options["covariance_type"] = one(COVARIANCES)
+        return getattr(suffice, name)(**options), MIXTURES[name], group
+    if group == CHAIN:
+        name = one([*CHAINS])
+        options = {"n_states": one([1, 2, 3]), "max_iter": 4, "random_state": seed, "prior": prior}
+        options |= {"algorithm": one(["em", "accelerated", "online"]), "topology": one(["ergodic", "left-right"])}
+        if name == "GaussianHMM":
+            options["covariance_type"] = one(COVARIANCES)
+        return getattr(suffice, name)(**options), CHAINS[name], group
+    if group == TOPICS:
+        inference = one(["map", "variational", "gibbs"])
+        if generator.random() < 0.5:
+            options = {
+                "loss": one(LOSSES),
+                "max_epochs": 3,
+                "nll_passes": 2,
+                "random_state": seed,
+                "inference": inference,
+            }
+            return suffice.LDAClassifier(2, **options), "counts", group
+        options = {"algorithm": one(["online", "batch"]), "max_iter": 3, "random_state": seed, "inference": inference}
+        return suffice.LatentDirichletAllocation(2, **options), "counts", group
+    options = {"learner": one(["mcem", "rec-mcem", "sgd", "vb", "nvil"]), "max_iter": 2, "random_state": seed}
+    options |= {"data": one(["binary", "count"]), "batch_size": 8, "n_temperatures": 5}
+    return suffice.SigmoidBeliefNetwork((3,), **options), "counts" if options["data"] == "count" else "flags", group
+
+
+def plain_rows(kind: str, n: int, d: int, generator: np.random.Generator) -> np.ndarray:
+    """(n, d) array of rows that an estimator of the kind takes gladly."""
+    if kind == "numbers":
+        return generator.normal(size=(n, d))
+    if kind == "flags":
+        return (generator.random((n, d)) < 0.4).astype(float)
+    if kind == "codes":
+        return generator.integers(0, 3, (n, d)).astype(float)
+    return generator.poisson(2.0, (n, d)).astype(float)
+
+
+def parameters(model: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays that a fitted model is made of. Natural parameters of zero probabilities may be -inf: they are not among them."""
+    if hasattr(model, "moments_"):
+        for number, array in enumerate(model.moments_.arrays()):
+            yield f"moments_[{number}]", array
+    for name in (
+        "weights_",
+        "means_",
+        "covariances_",
+        "topics_",
+        "components_",
+        "top_bias_",
+        "startprob_",
+        "transmat_",
+        "theta_",
+        "var_",
+    ):
+        value = getattr(model, name, None)
+        for part in value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]:
+            if isinstance(part, np.ndarray) and part.dtype.kind == "f":
+                yield name, part
+
+
+class Report:
+    """What was found, printed as it is found; the exit code says whether there was anything."""
+
+    def __init__(self, title: str) -> None:
+        self.title, self.began, self.cpu = title, time.monotonic(), time.process_time()
+        self.counts: Counter[str] = Counter()
+        self.bad: list[str] = []
+
+    def count(self, what: str) -> None:
+        self.counts[what] += 1
+
+    def found(self, where: str, what: str) -> None:
+        self.bad.append(f"{where}: {what}")
+        print(f"BAD {self.bad[-1]}", flush=True)
+
+    def close(self) -> int:
+        told = ", ".join(f"{number} {what}" for what, number in sorted(self.counts.items()))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        print(
+            f"{self.title}: {told}; {len(self.bad)} bad; {time.process_time() - self.cpu:.0f} s CPU, peak {peak} MB, "
+            f"bounds {'checked' if os.environ.get('NUMBA_BOUNDSCHECK') == '1' else 'not checked'}"
+        )
+        return len(self.bad)
+
+
+def main(attack: Callable[..., Report], count: int) -> None:
+    """The command line of an attack: how many, from which seed."""
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--count", type=int, default=count)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    sys.exit(min(1, attack(options.count, options.seed).close()))
