@@ -130,7 +130,10 @@ class Explains:
         True
         """
         check_is_fitted(self)
-        rows = self._new_rows(X)
+        return self._explained(self._new_rows(X), y)
+
+    def _explained(self, rows, y) -> Explanation:
+        """The explanation of rows in the structure's units."""
         with np.errstate(divide="ignore", invalid="ignore"), one_blas_thread():
             scores = np.maximum(self._joint(rows), LEAST * 1e3)
             logs = self._log_probabilities(scores)

@@ -23,7 +23,7 @@ class Layout(NamedTuple):
     decimal: str
     thousands: str | None
     skipped: int  # lines before the header
-    index: str | None  # a first column without a name: an index that a program wrote
+    unnamed: str | None  # a first column without a name: an index that a program wrote
 
 
 def layout_of(start: str, format: str, options: Options, file: str) -> Layout:

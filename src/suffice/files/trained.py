@@ -25,6 +25,7 @@ class Trained:
     vocabulary: np.ndarray | None = None  # of texts: the words, in the order of the model's columns
     target: str | None = None
     zero_based: bool | None = None  # of svmlight
+    text_column: str | None = None  # of a table whose texts the model reads
 
     @classmethod
     def of(cls, model: Any) -> Trained:
@@ -40,7 +41,7 @@ class Trained:
     @property
     def reading_format(self) -> str | None:
         """The format of files that this model reads, where it is one."""
-        return None if self.format == "table" else self.format
+        return None if self.format == "table" or self.text_column is not None else self.format
 
     @property
     def classes(self) -> np.ndarray:
@@ -95,7 +96,9 @@ class Trained:
         return known
 
 
-def prepared(model: Any, tables: Sequence[Table], format: str, max_words: int | None) -> Trained:
+def prepared(
+    model: Any, tables: Sequence[Table], format: str, max_words: int | None, text_column: str | None = None
+) -> Trained:
     """A `Trained` around an unfitted model: columns, categories and vocabulary as the first rows have them."""
     first, last = tables[0], tables[-1]
     if format == "svmlight":
@@ -109,7 +112,7 @@ def prepared(model: Any, tables: Sequence[Table], format: str, max_words: int | 
         except ValueError as error:
             raise DataError(f"the texts hold no words ({error})") from error
         words = np.array(vectorizer.get_feature_names_out(), dtype=object)
-        return Trained(model, "text", first.columns, {}, {}, words)
+        return Trained(model, "text", first.columns, {}, {}, words, first.target, None, text_column)
     categories = {
         name: tuple(last.X[name].cat.categories) for name in first.columns if first.kinds[name] == CATEGORICAL
     }
