@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
 
-.PHONY: demo test bench lint format fuzz clean
+.PHONY: demo test bench docs lint format fuzz clean
 
 demo: $(READY)            ## our three losses against scikit-learn on data that ships with it
 	$(BIN)/suffice demo
@@ -14,6 +14,10 @@ test: $(READY) lint       ## everything: lint, types, properties, oracles, docte
 
 bench: $(READY)           ## us and the peers in one run: make bench, or make bench NAME=text
 	$(BIN)/python -m benchmarks $(NAME)
+
+docs: $(VENV)/.docs       ## the site: docs/_build/html; every example runs, every warning is an error, every link inside is checked
+	OMP_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python tools/check_site.py docs/_build/html
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -31,8 +35,12 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[dev]" --progress-bar on -q
 	@touch $(READY)
 
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[dev,docs]" -q
+	@touch $(VENV)/.docs
+
 fuzz: $(READY)            ## 200,000 fuzzed inputs (make test has a short version)
 	SUFFICE_FUZZ=200 $(BIN)/python -m pytest -n 2 --dist worksteal tests/test_fuzz.py tests/test_fuzz_topic.py tests/test_storage.py tests/test_files.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist docs/_build docs/gallery docs/reference/generated

@@ -152,7 +152,7 @@ NAMES = ("set", "features", "machine")
 
 
 def seeds(names=SETS, n_seeds: int = 5) -> None:
-    """The default settings over several seeds: the table of docs/text.md."""
+    """The default settings over several seeds: the table of docs/notes/text.md."""
     warnings.filterwarnings("ignore")
     for name in names:
         data = datasets.load(name)

@@ -13,6 +13,14 @@ HOMES = {name: "text" for name in ("20ng", "r8", "r52", "webkb", "imdb", "cade",
 
 
 def names() -> list[str]:
+    """The names that `load` knows.
+
+    Examples
+    --------
+    >>> from suffice import datasets
+    >>> len(datasets.names()) > 5
+    True
+    """
     return sorted(HOMES)
 
 

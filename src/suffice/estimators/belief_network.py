@@ -55,7 +55,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
     greedy_share : float, default=0.55
         Share of the passes in which layers are trained one after the other, before all of them together.
     penalty : float, default=0
-        lambda of the Laplace prior exp(-sqrt(lambda) |W|); 0 is maximum likelihood.
+        lambda of the Laplace prior ``exp(-sqrt(lambda) |W|)``; 0 is maximum likelihood.
     dispersion : float, default=0.8
         r of the negative binomial.
     activity : float, default=0.01

@@ -105,7 +105,18 @@ def register_family(
     """Make a family of your own known by a name: to `FamilyNB`, `FamilyMixture`, `MixtureClassifier` and to model files.
 
     `family.for_data(rows, n_outcomes)` makes one; `reader(estimator)` says how its rows are read (by default as numbers).
-    docs/architecture.md has an example.
+    docs/architecture.md has a family written from scratch.
+
+    Examples
+    --------
+    >>> import suffice
+    >>> from suffice.families.poisson import Poisson
+    >>> class Arrivals(Poisson):
+    ...     pass
+    >>> suffice.register_family("arrivals", Arrivals)
+    >>> model = suffice.FamilyNB(family="arrivals", loss="nll").fit([[1], [2], [8], [9]], [0, 0, 1, 1])
+    >>> model.predict([[3], [7]])
+    array([0, 1])
     """
     if name in FAMILIES and not getattr(FAMILIES[name].structure, "is_registered", False):
         raise ValueError(f"the name {name!r} is taken by a family of the library")

@@ -25,7 +25,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     loss : {"hinge", "ncll", "nll"} or Loss, default="hinge"
-        The hinge is the default because it was the better or equal one on the training folds of the sets in docs/text.md.
+        The hinge is the default because it was the better or equal one on the training folds of the sets in docs/notes/text.md.
     weighing : {"tfidf", "count", "binary"}, default="tfidf"
         What a word's number is: sublinear tf-idf, how often it occurs, or whether it does.
     ngrams : tuple of two ints, default=(1, 1)

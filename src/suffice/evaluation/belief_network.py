@@ -39,7 +39,19 @@ def rows_of(model, X) -> VisibleRows:
 
 
 def exact(model, X) -> Estimate:
-    """By enumeration of all hidden states: networks of at most 16 hidden units."""
+    """By enumeration of all hidden states: networks of at most 16 hidden units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import SigmoidBeliefNetwork
+    >>> from suffice.evaluation import exact
+    >>> X = np.repeat([[0, 0, 1, 1], [1, 1, 0, 0]], 20, axis=0)
+    >>> model = SigmoidBeliefNetwork(hidden=(2,), max_iter=5, random_state=0).fit(X)
+    >>> found = exact(model, X[:5])
+    >>> found.per_sample.shape
+    (5,)
+    """
     visible = rows_of(model, X)
     values = visible.values.astype(float)
     if visible.missing is not None:
@@ -54,6 +66,17 @@ def annealed_importance_sampling(
 
     `details["log_weights"]` has one column a chain; their spread is the estimator's own error,
     `details["chain_error"]`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import SigmoidBeliefNetwork
+    >>> from suffice.evaluation import annealed_importance_sampling
+    >>> X = np.repeat([[0, 0, 1, 1], [1, 1, 0, 0]], 20, axis=0)
+    >>> model = SigmoidBeliefNetwork(hidden=(2,), max_iter=5, random_state=0).fit(X)
+    >>> found = annealed_importance_sampling(model, X[:5], n_temperatures=50)
+    >>> found.per_sample.shape
+    (5,)
     """
     if n_temperatures < 1 or n_chains < 1:
         raise ValueError(f"n_temperatures={n_temperatures} and n_chains={n_chains} must be at least 1")
@@ -77,13 +100,37 @@ def mean_field_means(network: Network, visible: VisibleRows, rows, n_sweeps: int
 
 
 def variational_bound(model, X, n_samples: int = 10, n_sweeps: int = 50, random_state: int = 0) -> Estimate:
-    """E_q[log p(v, h) - log q(h)]; q is the model's recognition network, or mean field fitted to each row."""
+    """E_q[log p(v, h) - log q(h)]; q is the model's recognition network, or mean field fitted to each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import SigmoidBeliefNetwork
+    >>> from suffice.evaluation import variational_bound
+    >>> X = np.repeat([[0, 0, 1, 1], [1, 1, 0, 0]], 20, axis=0)
+    >>> model = SigmoidBeliefNetwork(hidden=(2,), max_iter=5, random_state=0).fit(X)
+    >>> found = variational_bound(model, X[:5])
+    >>> found.per_sample.shape
+    (5,)
+    """
     weights, name = proposal_weights(model, X, n_samples, n_sweeps, random_state)
     return Estimate(f"variational lower bound, {name}", weights.mean(1), n_samples)
 
 
 def importance_weighted_bound(model, X, n_samples: int = 50, n_sweeps: int = 50, random_state: int = 0) -> Estimate:
-    """log mean of p(v, h) / q(h) over samples of q: between the variational bound and log p(v)."""
+    """log mean of p(v, h) / q(h) over samples of q: between the variational bound and log p(v).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import SigmoidBeliefNetwork
+    >>> from suffice.evaluation import importance_weighted_bound
+    >>> X = np.repeat([[0, 0, 1, 1], [1, 1, 0, 0]], 20, axis=0)
+    >>> model = SigmoidBeliefNetwork(hidden=(2,), max_iter=5, random_state=0).fit(X)
+    >>> found = importance_weighted_bound(model, X[:5])
+    >>> found.per_sample.shape
+    (5,)
+    """
     weights, name = proposal_weights(model, X, n_samples, n_sweeps, random_state)
     values = logsumexp(weights, axis=1) - np.log(n_samples)
     return Estimate(f"importance-weighted bound, {name}", values, n_samples)

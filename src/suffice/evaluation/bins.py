@@ -16,7 +16,14 @@ Z = 1.959963984540054
 
 @dataclass(frozen=True)
 class Reliability:
-    """Non-empty bins in the order of the probability; every field is an array with an entry a bin."""
+    """Non-empty bins in the order of the probability; every field is an array with an entry a bin.
+
+    Examples
+    --------
+    >>> from suffice.evaluation import reliability
+    >>> reliability([0, 1], [0.2, 0.7], n_bins=2).predicted
+    array([0.2, 0.7])
+    """
 
     predicted: np.ndarray  # mean probability
     observed: np.ndarray  # share of the rows that are of the class

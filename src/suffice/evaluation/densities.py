@@ -16,7 +16,17 @@ from scipy.special import logsumexp
 
 @dataclass(frozen=True)
 class ColumnDensity:
-    """p(x_j, k) on values of a column."""
+    """p(x_j, k) on values of a column.
+
+    Examples
+    --------
+    >>> from suffice import CategoricalNB
+    >>> from suffice.evaluation import column_density
+    >>> model = CategoricalNB(loss="nll").fit([[0], [1], [1], [1]], ["a", "a", "b", "b"])
+    >>> found = column_density(model, [[0], [1]], 0)
+    >>> found.values, found.outcomes
+    (array([0, 1]), ['a', 'b'])
+    """
 
     column: str
     values: np.ndarray  # numbers in order, or categories

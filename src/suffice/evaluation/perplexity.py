@@ -22,7 +22,16 @@ from .results import Estimate
 
 @dataclass(frozen=True)
 class Perplexity(Estimate):
-    """`per_sample` holds the held-out log-probability of each document, `details["tokens"]` its held-out tokens."""
+    """`per_sample` holds the held-out log-probability of each document, `details["tokens"]` its held-out tokens.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.evaluation import Perplexity
+    >>> found = Perplexity("by hand", np.log([0.25, 0.0625]), 1, {"tokens": np.array([1.0, 2.0])})
+    >>> round(found.mean, 4)
+    4.0
+    """
 
     @property
     @override
@@ -42,7 +51,18 @@ class Perplexity(Estimate):
 def completion_perplexity(
     model, observed, held_out, n_burn: int = 50, n_samples: int = 50, random_state: int = 0, n_jobs: int = 1
 ) -> Perplexity:
-    """Perplexity of `held_out` counts given `observed` counts of the same documents."""
+    """Perplexity of `held_out` counts given `observed` counts of the same documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import SigmoidBeliefNetwork
+    >>> from suffice.evaluation import completion_perplexity
+    >>> X = np.repeat([[0, 0, 4, 4], [4, 4, 0, 0]], 20, axis=0)
+    >>> model = SigmoidBeliefNetwork(hidden=(2,), data="count", max_iter=5, random_state=0).fit(X)
+    >>> bool(completion_perplexity(model, X - X // 4, X // 4).mean < 4.0)
+    True
+    """
     held = np.asarray(held_out.todense() if hasattr(held_out, "todense") else held_out, dtype=float)
     network = network_of(model)
     if network.data != "count":

@@ -10,7 +10,15 @@ from typing_extensions import override
 
 @dataclass(frozen=True)
 class Estimate:
-    """Mean over rows with its standard error (of the mean over rows: the spread of the data, not of the estimator)."""
+    """Mean over rows with its standard error (of the mean over rows: the spread of the data, not of the estimator).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.evaluation import Estimate
+    >>> print(Estimate("exact", np.array([-2.0, -3.0, -4.0]), 0))
+    -3.00 +- 0.58 (exact, 3 rows, 0 samples a row)
+    """
 
     estimator: str
     per_sample: np.ndarray

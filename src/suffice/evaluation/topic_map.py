@@ -19,7 +19,17 @@ RELEVANCE = 0.6
 
 @dataclass(frozen=True)
 class TopicMap:
-    """Topics with their place, share and words."""
+    """Topics with their place, share and words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import LatentDirichletAllocation
+    >>> from suffice.evaluation import topic_map
+    >>> X = np.kron(np.eye(2, dtype=int), np.full((10, 3), 4))
+    >>> topic_map(LatentDirichletAllocation(2, random_state=0).fit(X)).names
+    ['topic 1', 'topic 2']
+    """
 
     names: list[str]
     place: np.ndarray  # (topics, 2)

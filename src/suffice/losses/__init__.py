@@ -17,13 +17,20 @@ def register(loss_class: type[Loss]) -> type[Loss]:
     """The class itself, from now on known by its `name` to every estimator's `loss=` (also as a decorator).
 
     A loss with a gradient needs its formula twice: with arrays, and as a compiled kernel `weigh` in the module that `kernels` names.
-    tests/test_new_loss.py has one in full:
+    tests/test_new_loss.py has one in full::
 
         @register
         class SquaredHinge(Loss):
             name, terms, kernels = "squared_hinge", ((LABEL, +1), (RIVAL, -1)), "my_package.squared_hinge"
             def labelled_values(self, scores, y): ...
             def labelled_weights(self, scores, y): ...
+
+    Examples
+    --------
+    >>> from suffice import losses
+    >>> from suffice.losses.nll import NLL
+    >>> losses.register(NLL) is NLL
+    True
     """
     name = loss_class.name
     known = _CLASSES.get(name, loss_class)

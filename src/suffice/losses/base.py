@@ -30,7 +30,16 @@ LABEL, NOTHING, RIVAL = "label", "nothing", "rival"  # what an expectation is gi
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """Settings of a loss. `y` are labels of the rows (-1: none), `scores` are log p(x, outcome), (n, K)."""
+    """Settings of a loss. `y` are labels of the rows (-1: none), `scores` are log p(x, outcome), (n, K).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.losses import loss_named
+    >>> scores = np.log([[0.6, 0.2], [0.1, 0.1]])
+    >>> loss_named("ncll").labelled_values(scores, np.array([0, 1])).round(4)
+    array([0.2877, 0.6931])
+    """
 
     margin: float = 1.0  # in log-odds, of losses that have one, and of the hinge that is reported under every loss
     softness: float = 0.0  # how much learners that keep multipliers round a corner (see `suffice.losses.hinge`)

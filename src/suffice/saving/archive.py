@@ -52,6 +52,13 @@ def save(model: Any, path: PathOrFile) -> None:
     """Write an estimator (or a record) to a file that `load` reads: no pickle, written atomically.
 
     Raises `ArchiveError` naming the attribute that cannot be saved; an older file at `path` then stays as it was.
+
+    Examples
+    --------
+    >>> import io, suffice
+    >>> model = suffice.GaussianNB(loss="nll").fit([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1])
+    >>> file = io.BytesIO()  # or a path: "model.sfc"
+    >>> suffice.save(model, file)
     """
     members: dict[str, bytes] = {}
     described: dict[str, dict[str, Any]] = {}
@@ -94,6 +101,15 @@ def load(path: PathOrFile, *, max_bytes: int | None = None) -> Any:
     """Read what `save` wrote. Safe on files from strangers: nothing but this package's own classes is made.
 
     `max_bytes` limits what is unpacked into memory; the default is 64 MiB plus 20 times the size of the file.
+
+    Examples
+    --------
+    >>> import io, suffice
+    >>> file = io.BytesIO()
+    >>> suffice.save(suffice.GaussianNB(loss="nll").fit([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1]), file)
+    >>> _ = file.seek(0)
+    >>> suffice.load(file).predict([[0.5], [4.5]])
+    array([0, 1])
     """
     with _opened(path) as (archive, size):
         limit = 20 * size + (64 << 20) if max_bytes is None else max_bytes
@@ -107,7 +123,19 @@ def load(path: PathOrFile, *, max_bytes: int | None = None) -> Any:
 
 
 def header(path: PathOrFile) -> dict[str, Any]:
-    """The header alone (class, versions, parameters, members), without reading any array."""
+    """The header alone (class, versions, parameters, members), without reading any array.
+
+    Examples
+    --------
+    >>> import io
+    >>> from suffice import GaussianNB
+    >>> from suffice.saving import header, save
+    >>> file = io.BytesIO()
+    >>> save(GaussianNB(loss="nll").fit([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1]), file)
+    >>> _ = file.seek(0)
+    >>> header(file)["format"]
+    'suffice-model'
+    """
     with _opened(path) as (archive, _):
         return _header_of(archive, MAX_HEADER)
 

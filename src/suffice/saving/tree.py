@@ -31,7 +31,18 @@ SPARSE = {
 
 
 class ArchiveError(ValueError):
-    """A model file that cannot be read, or an object that cannot be written."""
+    """A model file that cannot be read, or an object that cannot be written.
+
+    Examples
+    --------
+    >>> import io
+    >>> from suffice.saving import ArchiveError, load
+    >>> try:
+    ...     load(io.BytesIO(b"a text"))
+    ... except ArchiveError as error:
+    ...     print("not a zip" in str(error))
+    True
+    """
 
 
 def class_named(name: str) -> Any:

@@ -54,9 +54,7 @@ class MultinomialNB(CountClassifier):
 
     _family: type[Multinomial] = Multinomial
     _joint_of: type[WordStructure] = WordStructure
-    _softness = (
-        1.0  # on held-out training documents it gains accuracy and log-loss (docs/text.md), and it converges faster
-    )
+    _softness = 1.0  # on held-out training documents it gains accuracy and log-loss (docs/notes/text.md), and it converges faster
 
     def __init__(
         self, *, loss="hinge", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,

@@ -18,7 +18,7 @@ LOSSES = {"nll": "NLL-LDA", "ncll": "NCLL-LDA", "hinge": "Hinge-LDA"}
 COLORS = {"nll": "k", "ncll": "r", "hinge": "b"}
 PSEUDO_COUNTS = {"ncll": 5.0, "hinge": 50.0}  # of a word in a topic; rows have Euclidean length 10
 NOTE = (
-    "Topics are sampled (inference='gibbs', the paper's Algorithms 5 to 7 with the corrections of docs/topic.md: rows scaled to one "
+    "Topics are sampled (inference='gibbs', the paper's Algorithms 5 to 7 corrected as docs/notes/topic.md says: rows scaled to one "
     "length, five passes of the likelihood first, Table 2's pull towards the prior, plug-in likelihoods); the curves are of the last "
     "state of a pass, not averaged; smaller steps and a stronger prior than the estimator's."
 )

@@ -13,7 +13,7 @@ from ...evaluation import annealed_importance_sampling
 from .. import Options, Report, Row
 from . import common
 
-# Settings chosen on the validation parts (docs/sbn.md). Paper: MCEM-MAP, Table 1.
+# Settings chosen on the validation parts (docs/notes/sbn.md). Paper: MCEM-MAP, Table 1.
 RUNS: dict[str, dict[str, Any]] = {
     "OCR-200": {"paper": -37.34, "hidden": (200,), "max_iter": 60, "step": 0.2},
     "OCR-200-200": {"paper": -34.89, "hidden": (200, 200), "max_iter": 90, "step": 0.2, "joint_step": 0.1},

@@ -22,7 +22,7 @@ ENDLESS = 100_000  # passes: the time budget ends training first
 # The same recognition network for all of its learners; `step` is the M-step's rate (of NVIL with Adam: the top units' bias only).
 RECOGNITION: dict[str, Any] = {"batch_size": 200, "learning_rate": 3e-2, "activity": 0.03, "step": 0.05}
 
-# Step sizes and batches of each method, chosen on the validation part of OCR letters (docs/sbn.md).
+# Step sizes and batches of each method, chosen on the validation part of OCR letters (docs/notes/sbn.md).
 METHODS: dict[str, dict[str, Any]] = {
     "SGD": {"learner": "sgd", "learning_rate": 1.0},
     "Gibbs": {"learner": "gibbs", "batch_size": 5000, "average": 0.3},

@@ -13,7 +13,7 @@ from .. import Options, Report
 from . import common
 from .common import RECOGNITION
 
-DISPERSION = 0.8  # chosen on a tenth of the training documents (docs/sbn.md)
+DISPERSION = 0.8  # chosen on a tenth of the training documents (docs/notes/sbn.md)
 METHODS: dict[str, dict[str, Any]] = {
     "NVIL": {"learner": "nvil", **RECOGNITION},
     "Rec-MCEM-ML": {"learner": "rec-mcem", **RECOGNITION},

@@ -122,7 +122,7 @@ def online(
     rows, counts, y, weights, order, rates, state, own, scale, pull, concentration, estimator, share, n_sweeps, label_only,
     settings, seed,
 ):  # fmt: skip
-    """Algorithms 5 to 7 (corrected as docs/topic.md says): one step a document.
+    """Algorithms 5 to 7 (corrected as docs/notes/topic.md says): one step a document.
 
     The model is own + scale * state, own = (mass, count) of the prior: a step's pull towards the prior is a factor on `scale`.
     Returns the scale, and how many steps were shortened. A document of weight 2 moves the model twice as far. `label_only`: the

@@ -1,4 +1,4 @@
-"""Where training starts. Sparse hidden units and weights from data: worth six nats on the OCR letters (docs/sbn.md)."""
+"""Where training starts. Sparse hidden units and weights from data: worth six nats on the OCR letters (docs/notes/sbn.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Online training of topic models with sampled topics: Algorithms 5 to 7 of Masegosa (2014), with the corrections of docs/topic.md.
+"""Online training of topic models with sampled topics: Algorithms 5 to 7 of Masegosa (2014), corrected as docs/notes/topic.md says.
 
 A step is that of the paper's Table 2 with nu > 0, in counts (nu = 1; w the document's weight, W all of them, r the loss's signed
 weights of the classes, s the sampled statistics):
