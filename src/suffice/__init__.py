@@ -43,6 +43,7 @@ _HOMES = {
     "DensityDisplay": "figures",
     "ReliabilityDisplay": "figures",
     "StatesDisplay": "figures",
+    "report": "reporting",
     "TopicDisplay": "figures",
 }
 
