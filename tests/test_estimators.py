@@ -378,7 +378,11 @@ def test_partial_fit_of_a_stream_classifies(name, loss):
 @pytest.mark.parametrize("name", NAMES)
 def test_warm_start_begins_at_the_last_fit(name):
     X, y = rows_for(name)
-    model = clone(ESTIMATORS[name]).set_params(prior=2.0, warm_start=True, random_state=0, tol=1e-4).fit(X, y)
+    model = (
+        clone(ESTIMATORS[name])
+        .set_params(prior=2.0, warm_start=True, random_state=0, tol=1e-4, max_epochs=1000)
+        .fit(X, y)
+    )
     cold = model.n_iter_
     model.fit(X, y)
     assert model.n_iter_ <= max(2, cold // 2)

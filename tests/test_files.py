@@ -136,7 +136,6 @@ def test_kinds_are_kept_and_can_be_set(tmp_path):
         ("a,y\n1,2,3\n1,2\n", "line 2 has 3 cells, line 1 2"),
         ('a,y\n"1,2\n', "quotes"),
         ("a\n1\n", "no column is left"),
-        ("a,y\n\xff\xfe,2\n", "latin-1"),
     ],
 )
 def test_bad_csv(tmp_path, text, says):
@@ -145,9 +144,18 @@ def test_bad_csv(tmp_path, text, says):
         whole(tmp_path / "a.csv", -1)
 
 
+def test_bytes_that_are_not_utf8_are_western_european_with_a_warning(tmp_path):
+    (tmp_path / "a.csv").write_bytes("a,y\ncafé,2\nthé,3\n".encode("latin-1"))
+    with pytest.warns(UserWarning, match="cp1252"):
+        X, _ = whole(tmp_path / "a.csv", -1)
+    assert X["a"].tolist() == ["café", "thé"]
+    with pytest.raises(DataError, match="--encoding"):
+        whole(tmp_path / "a.csv", -1, encoding="utf-8")
+
+
 def test_an_identifier_column_is_an_error_not_memory(csv, monkeypatch):
     monkeypatch.setattr(table_module, "MAX_CATEGORIES", 2)
-    with pytest.raises(DataError, match=r"'job' has more than 2.*--ignore"):
+    with pytest.raises(DataError, match=r"'job' has more than 2.*--drop"):
         whole(csv, "y", chunk_rows=2)
 
 

@@ -34,6 +34,7 @@ _HOMES = {
     "BernoulliHMM": "hmm",
     "CategoricalHMM": "hmm",
     "GaussianHMM": "hmm",
+    "HMMClassifier": "hmm",
     "MixedHMM": "hmm",
     "PoissonHMM": "hmm",
     "save": "saving",

@@ -44,3 +44,23 @@ def deal_in_runs(y: np.ndarray, rows: np.ndarray, generator: np.random.Generator
     small = last - first < n_parts
     part[small] = generator.integers(n_parts, size=int(small.sum()))
     return Deal(dealt, generator.permutation(n_parts)[part])
+
+
+def deal_whole(
+    y: np.ndarray, rows: np.ndarray, groups: np.ndarray, generator: np.random.Generator, n_parts: int
+) -> Deal:
+    """Parts of whole groups (a speaker, a machine, a day), because what is new will be of others: from the largest group to the
+    smallest, each to the part that is furthest behind in its classes."""
+    labels = y[rows] - y[rows].min(initial=0)
+    _, own = np.unique(groups[rows], return_inverse=True)
+    counts = np.zeros((own.max(initial=-1) + 1, labels.max(initial=0) + 1))
+    np.add.at(counts, (own, labels), 1.0)
+    share = counts / np.maximum(counts.sum(axis=0), 1.0)
+    filled, part = np.zeros((n_parts, counts.shape[1])), np.zeros(len(counts), dtype=np.int64)
+    shuffled = generator.permutation(len(counts))
+    for group in shuffled[np.argsort(-counts.sum(axis=1)[shuffled], kind="stable")]:
+        after = ((filled + share[group]) ** 2 - filled**2).sum(axis=1)
+        part[group] = int(np.argmin(after))
+        filled[part[group]] += share[group]
+    order = np.argsort(labels, kind="stable")
+    return Deal(rows[order], part[own][order])

@@ -18,7 +18,6 @@ from ..learners.problem import Problem
 from ..learners.watch import Watch
 from .calibration import best_temperature, clipped_losses
 from .recipes.base import Choice, Fold, HeldOut, Recipe, Trained, Warm
-from .search import search
 from .unlabelled import choose_weight, weighted
 
 HOPELESS = 0.5  # standard errors by which a setting loses the first fold and is not tried in the others
@@ -64,7 +63,7 @@ def chosen(problem: Problem, recipe: Recipe, generator: np.random.Generator, wat
         for number in range(max(n_searched, n_judged))
     ]  # fmt: skip
     trial = Trial(problem, recipe, folds[:n_searched])
-    walk = search(recipe.plan(problem))
+    walk = recipe.walk(problem)
     setting, rival = next(walk)
     while True:
         try:

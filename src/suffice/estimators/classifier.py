@@ -26,11 +26,12 @@ from ..reading.labels import class_weights, encoded, split_labels
 from .answers import Answers
 from .checks import check_class_prior, check_fits_together, check_training
 from .contract import Contract
+from .explaining import Explains
 
 ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
 
 
-class GenerativeClassifier(Answers, Contract, ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEstimator):
     """Base of the classifiers: a joint distribution p(x, y), trained with one of three losses.
 
     A subclass says how rows are read (`_reader`), which structure they get (`_structure`), how it is trained (`_recipe`) and which

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.utils.validation import check_is_fitted
 
+from .explaining import telling_columns
 from .naive_bayes import MultinomialNB
 
 __all__ = ["TextClassifier"]
@@ -136,17 +137,30 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         rows = self.rows_of(documents)
         return self.model_.predict_joint_log_proba(rows)
 
-    def explain(self, document: str, top: int = 10) -> list[tuple[str, float]]:
-        """The words that spoke most for the predicted label against the runner-up, with their share of the log-odds."""
-        row = self.rows_of([document])
-        scores = self.model_.predict_joint_log_proba(row)[0]
-        second, first = np.argsort(scores)[-2:]
-        row = self.model_._reader_.scaled(row)
-        row = row if sparse.issparse(row) else row.tocsr()
-        logs = self.model_.feature_log_prob_
-        votes = row.data * (logs[first, row.indices] - logs[second, row.indices])
-        best = np.argsort(-votes)[:top]
-        return [(str(self.vocabulary_[row.indices[j]]), float(votes[j])) for j in best]
+    def explain(self, documents, y=None, top: int = 10):
+        """What every word adds to the log-odds of the predicted label against the rest.
+
+        Parameters
+        ----------
+        documents : iterable of strings, or one string
+        y : a label, or a label for each document, default=None
+            Labels to explain in the place of the predicted ones.
+        top : int, default=10
+            Of one string: how many words.
+
+        Returns
+        -------
+        Explanation, or of one string a list of (word, part): the words that spoke most, the first first.
+        """
+        is_one = isinstance(documents, str)
+        found = self.model_.explain(self.rows_of([documents] if is_one else documents), y)
+        found.names = self.vocabulary_.tolist()
+        return found.of_row(0, top) if is_one else found
+
+    def telling_words(self, n_words: int = 10) -> dict:
+        """{label: [(word, log-odds)]}: the words of an average weight that speak most for each label against the rest."""
+        check_is_fitted(self, "model_")
+        return telling_columns(self.model_, self.vocabulary_, n_words)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

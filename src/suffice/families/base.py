@@ -102,6 +102,22 @@ class Family(ABC):
     def log_densities(self, moments, X) -> np.ndarray:
         """(n, K) array log p(x_i | k) without the base measure, readable and slow: the twin of the kernels' `score`."""
 
+    has_independent_columns = False  # given the outcome
+
+    def cell_log_densities(self, moments, X: np.ndarray) -> np.ndarray:
+        """(n, K, n_features) array: log p(x_ij | the other cells, k), 0 where the cell is missing."""
+        whole = self.log_densities(moments, X)
+        found = np.zeros((len(X), self.n_outcomes, self.n_features))
+        for j in range(self.n_features):
+            without = X.copy()
+            without[:, j] = np.nan
+            found[:, :, j] = whole - self.log_densities(moments, without)
+        return found
+
+    def word_weights(self, moments) -> np.ndarray | None:
+        """(n_features, K) array: what one unit of a column adds to log p(x | k), beside what a row of zeros has; None: it is not so."""
+        return None
+
     def log_base_measure(self, X) -> np.ndarray | float:
         """(n,) array, or 0: the part of log p(x | k) that no outcome depends on."""
         return 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from .categorical import Categorical, Moments
-from .forms import ValueForm
+from .forms import ValueForm, safe_log
 from .points import without_gaps
 from .rows import any_missing, dense, one_hot, without_missing
 
@@ -60,6 +60,11 @@ class Bernoulli(Categorical):
         if never.any():
             result[self.sums_of_cells(never.astype(float), X) > 0.5] = -np.inf
         return result
+
+    @override
+    def word_weights(self, moments: Moments) -> np.ndarray:
+        logs = safe_log(self.probabilities(moments))
+        return logs[1::2] - logs[0::2]
 
     def sums_of_cells(self, values: np.ndarray, X) -> np.ndarray:
         """(n, K) array: the sum of `values` (cells, K) over the observed cells of every sparse row."""

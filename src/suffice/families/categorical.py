@@ -41,6 +41,7 @@ class Natural(Record):
 
 @dataclass(frozen=True, eq=False)
 class Categorical(Family):
+    has_independent_columns = True
     n_categories: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     kernels = "suffice.kernels.families.categorical"
@@ -128,6 +129,12 @@ class Categorical(Family):
     @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         return self.one_hot(X) @ np.log(self.probabilities(moments))
+
+    @override
+    def cell_log_densities(self, moments: Moments, X) -> np.ndarray:
+        seen, logs = ~np.isnan(X), safe_log(self.probabilities(moments))
+        cells = (self.offset + np.where(seen, X, 0)).astype(np.int64)
+        return np.where(seen[:, None, :], logs.T[:, cells].transpose(1, 0, 2), 0.0)
 
     # -- domain, steps, priors ----------------------------------------------------------------------------------------
 

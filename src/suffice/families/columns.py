@@ -47,6 +47,7 @@ class Natural(Record):
 
 @dataclass(frozen=True, eq=False)
 class Columns(Family):
+    has_independent_columns = True
     record: ClassVar[Any] = Moments  # weight, then the sums of the statistics
     natural: ClassVar[Any] = Natural  # the coefficients of the statistics
     n_statistics = 1
@@ -157,6 +158,12 @@ class Columns(Family):
         seen, (constant, *found) = ~np.isnan(X), self.constant_and_coefficients(moments)
         terms = (np.where(seen, values, 0.0) @ c.T for values, c in zip(self.phi(X), found, strict=True))
         return sum(terms) + seen @ constant.T
+
+    @override
+    def cell_log_densities(self, moments, X):
+        seen, (constant, *found) = ~np.isnan(X), self.constant_and_coefficients(moments)
+        cells = sum(values[:, None, :] * c for values, c in zip(self.phi(X), found, strict=True)) + constant
+        return np.where(seen[:, None, :], cells, 0.0)
 
     @override
     def in_domain(self, moments):

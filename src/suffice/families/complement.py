@@ -50,3 +50,7 @@ class Complement(Multinomial):
     def log_densities(self, moments: Moments, X) -> np.ndarray:
         """The scores; no density. (`log_likelihood` of pseudo-counts is the regulariser, with the other sign.)"""
         return -super().log_densities(moments, X)
+
+    @override
+    def word_weights(self, moments: Moments) -> np.ndarray:
+        return -super().word_weights(moments)

@@ -109,6 +109,18 @@ class GaussianCorrelated(Family):
         return result
 
     @override
+    def cell_log_densities(self, moments: Moments, X) -> np.ndarray:
+        """With precision P and r = P (x - mean): x_j given the others is Gaussian of variance 1 / P_jj, r_j / P_jj off its mean."""
+        if self.is_latent(X):
+            return super().cell_log_densities(moments, X)
+        z, (mean, covariance) = X - self.location, self.each_outcome(moments)
+        found = np.empty((len(X), self.n_outcomes, self.n_features))
+        for k, precision in enumerate(np.linalg.inv(covariance)):
+            own = np.diag(precision)
+            found[:, k] = 0.5 * (np.log(own) - LOG_2PI - ((z - mean[k]) @ precision) ** 2 / own)
+        return found
+
+    @override
     def imputed(self, moments: Moments, X, responsibilities):
         filled, variance = imputed(X - self.location, responsibilities, *self.each_outcome(moments))
         return np.where(np.isnan(X), filled + self.location, X), np.sqrt(np.maximum(variance, 0.0))

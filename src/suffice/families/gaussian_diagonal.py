@@ -193,9 +193,13 @@ class GaussianDiagonal(Columns):
 
     @override
     def log_densities(self, moments: Moments, X) -> np.ndarray:
-        z, cells = dense(X) - self.location, zip(*mean_and_variance(moments), strict=True)
-        columns = np.stack([-0.5 * (LOG_2PI + np.log(v) + (z - m) ** 2 / v) for m, v in cells])
-        return np.nansum(columns, axis=2).T  # a missing cell is integrated out
+        return self.cell_log_densities(moments, dense(X)).sum(axis=2)
+
+    @override
+    def cell_log_densities(self, moments: Moments, X) -> np.ndarray:
+        z, cells = X - self.location, zip(*mean_and_variance(moments), strict=True)
+        columns = np.stack([-0.5 * (LOG_2PI + np.log(v) + (z - m) ** 2 / v) for m, v in cells], axis=1)
+        return np.where(np.isnan(columns), 0.0, columns)  # a missing cell is integrated out
 
     @override
     def at_weight(self, moments: Moments, weight) -> Moments:

@@ -119,6 +119,10 @@ class Multinomial(Family):
         return X @ self.natural_of(moments).logit
 
     @override
+    def word_weights(self, moments: Moments) -> np.ndarray:
+        return self.natural_of(moments).logit
+
+    @override
     def log_base_measure(self, X) -> np.ndarray:
         terms = X.tocsr().copy()
         terms.data = gammaln(terms.data + 1)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from .streams import Source
-from .table import CATEGORICAL, NUMERIC, Columns, DataError, Dictionary, Options, Table, labels_of
+from .table import CATEGORICAL, NUMERIC, Columns, DataError, Dictionary, Options, Table, labels_of, numbers_of_texts
 
 
 def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
@@ -26,6 +28,11 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
         try:
             parquet = pq.ParquetFile(file)
             schema = parquet.schema_arrow
+            if options.columns is None and (index := _index_of(schema, options)):
+                warnings.warn(
+                    f"{source.name}: {', '.join(map(repr, index))} is pandas' index and left out", stacklevel=2
+                )
+                options = replace(options, ignore=[*options.ignore, *index])
             columns = Columns.chosen(schema.names, options, source.name)
             chosen = columns.set_kinds(options)
             kinds = {name: chosen.get(name) or _kind_of(schema.field(name).type) for name in columns.features}
@@ -35,12 +42,15 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
                 if kinds[name] == CATEGORICAL
             }
             first_row = 0
-            for batch in parquet.iter_batches(batch_size=options.chunk_rows, columns=columns.all):
-                X = {}
-                for name in columns.features:
+            wanted = list(
+                dict.fromkeys([*([options.text] if options.text else columns.all), *options.keep, *_target(columns)])
+            )
+            for batch in parquet.iter_batches(batch_size=options.chunk_rows, columns=wanted):
+                X: dict[str, Any] = {}
+                for name in () if options.text else columns.features:
                     column = batch.column(name)
                     if kinds[name] == NUMERIC:
-                        X[name] = _numbers(column, name, source.name)
+                        X[name] = _numbers(column, name, source.name, first_row + 1, options)
                     else:
                         X[name] = dictionaries[name].encode(*_coded(column))
                 y = (
@@ -48,7 +58,13 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
                     if columns.target is None
                     else labels_of(*_coded(batch.column(columns.target)), options.missing)
                 )
-                yield Table(pd.DataFrame(X, copy=False), y, columns.features, kinds, first_row, columns.target)
+                kept = {name: _texts(batch.column(name)) for name in options.keep}
+                if options.text:
+                    frame = pd.DataFrame({"text": pd.Series(_texts(batch.column(options.text)), dtype=object)})
+                    yield Table(frame, y, ("text",), {}, first_row, columns.target, kept)
+                else:
+                    frame = pd.DataFrame(X, copy=False)
+                    yield Table(frame, y, columns.features, kinds, first_row, columns.target, kept)
                 first_row += batch.num_rows
                 source.seen = (source.size or 0) * first_row // parquet.metadata.num_rows
         except (pa.ArrowException, OSError) as error:
@@ -73,10 +89,33 @@ def _coded(column: Any) -> tuple[Any, Any]:
     return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
 
 
-def _numbers(column: Any, name: str, file: str) -> Any:
+def _numbers(column: Any, name: str, file: str, first_row: int, options: Options) -> Any:
     import pyarrow as pa
 
     try:
         return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except pa.ArrowException as error:
+        if options.bad_cells == "missing":
+            import pandas as pd
+
+            return numbers_of_texts(pd.Series(column.cast(pa.string()).to_pylist()), name, file, first_row, "missing")
         raise DataError(f"{file}: column {name!r} cannot be read as numeric ({error}); try categorical") from error
+
+
+def _texts(column: Any) -> list[str]:
+    import pyarrow as pa
+
+    return [text or "" for text in column.cast(pa.string()).to_pylist()]
+
+
+def _target(columns: Columns) -> list[str]:
+    return [] if columns.target is None else [columns.target]
+
+
+def _index_of(schema: Any, options: Options) -> list[str]:
+    """Columns that pandas wrote for the index of its frame, unless they are asked for."""
+    import json
+
+    found = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+    asked = {options.target, options.text, *options.keep, *options.kinds, *options.ignore}
+    return [name for name in found if isinstance(name, str) and name in schema.names and name not in asked]

@@ -11,7 +11,7 @@ from types import TracebackType
 from .streams import Source, suffix_of
 from .table import MISSING, DataError, Options, Table
 
-FORMATS = ("csv", "tsv", "parquet", "svmlight", "text")
+FORMATS = ("csv", "tsv", "parquet", "excel", "svmlight", "text")
 SUFFIXES = {
     ".csv": "csv",
     ".data": "csv",
@@ -20,13 +20,22 @@ SUFFIXES = {
     ".tab": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
     ".svm": "svmlight",
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".feat": "svmlight",
     ".txt": "text",
 }
-MODULES = {"csv": "delimited", "tsv": "delimited", "parquet": "parquet", "svmlight": "svmlight", "text": "text"}
+MODULES = {
+    "csv": "delimited",
+    "tsv": "delimited",
+    "parquet": "parquet",
+    "excel": "excel",
+    "svmlight": "svmlight",
+    "text": "text",
+}
 SVMLIGHT_LINE = re.compile(rb"[-+]?[\d.][-+\d.eE]*(\s+(qid|\d+):\S+)+\s*(#.*)?$")
 
 
@@ -43,7 +52,11 @@ def read(
     header: bool | None = None,
     delimiter: str | None = None,
     missing: Sequence[str] = MISSING,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
+    decimal: str | None = None,
+    keep: Sequence[str] = (),
+    text: str | None = None,
+    bad_cells: str = "refuse",
     n_features: int | None = None,
     zero_based: bool | None = None,
 ) -> Reader:
@@ -61,8 +74,13 @@ def read(
     columns : the features to read; by default all but the target
     ignore : columns to leave out
     header : whether the first line names the columns; by default, if no cell of it is a number, missing, or repeated
-    delimiter : of CSV; by default the more frequent of "," and ";" in the first line
-    missing : cells that hold no value
+    delimiter : of CSV; by default the most frequent of "," ";" tab and "|" in the first line
+    missing : cells that hold no value; among numbers also `NO_NUMBER` ("-" and others)
+    encoding : of text; by default as its mark says, UTF-8, or else UTF-16 or Windows-1252
+    decimal : "." or ","; by default found in the first rows
+    keep : columns to give as text in `Table.kept`
+    text : the column of texts, for documents in a table
+    bad_cells : "refuse" cells of numeric columns that are no numbers, or take them as "missing" with a warning
     n_features, zero_based : of svmlight; by default found by a first pass over the file (a pipe: its first chunk);
         features beyond a given n_features are left out
 
@@ -84,11 +102,15 @@ def read(
         delimiter=delimiter,
         missing=missing,
         encoding=encoding,
+        decimal=decimal,
+        keep=keep,
+        text=text,
+        bad_cells=bad_cells,
         n_features=n_features,
         zero_based=zero_based,
     )
     source = Source(path)
-    return Reader(source, format or format_of(source), options)
+    return Reader(source, format or format_of(source, target), options)
 
 
 class Reader:
@@ -115,11 +137,13 @@ class Reader:
         try:
             return next(self._tables)
         except ModuleNotFoundError as error:
+            extra = "excel" if self.format == "excel" else "files"
             raise ModuleNotFoundError(
-                f"reading {self.format} needs {error.name}: pip install 'suffice[files]'"
+                f"reading {self.format} needs {error.name}: pip install 'suffice[{extra}]'"
             ) from error
-        except UnicodeDecodeError as error:
-            raise DataError(f"{self.name}: not {error.encoding} ({error.reason}); try encoding='latin-1'") from error
+        except UnicodeError as error:
+            name, reason = getattr(error, "encoding", "text"), getattr(error, "reason", str(error))
+            raise DataError(f"{self.name}: not {name} ({reason}); give its encoding (--encoding latin-1)") from error
 
     def close(self) -> None:
         self._source.finish()
@@ -133,18 +157,29 @@ class Reader:
         self.close()
 
 
-def format_of(source: Source) -> str:
-    """The format by the file's name, else by its first line."""
-    if source.path is not None and (known := SUFFIXES.get(suffix_of(source.name))):
-        return known
+def format_of(source: Source, target: str | int | None = None) -> str:
+    """The format by the file's name, else by its first line; a .txt with a delimiter and the target in its header is a table."""
     start = source.peek(1 << 16)
+    known = SUFFIXES.get(suffix_of(source.name)) if source.path is not None else None
+    if known == "text" and isinstance(target, str):
+        cells = re.split(rb"[,;|\t]", start.partition(b"\n")[0].strip())
+        known = "csv" if len(cells) > 1 and target.encode() in [cell.strip(b' "') for cell in cells] else known
+    if known:
+        return known
     if start.startswith(b"PAR1"):
         return "parquet"
+    if start.startswith(b"PK\x03\x04"):
+        return "excel"
+    if start[:9] == b"__label__":
+        return "text"
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "csv"
     if b"\x00" in start:
         raise DataError(f"{source.name} is a binary file of unknown format; give format= one of {FORMATS}")
     line = start.partition(b"\n")[0].rstrip(b"\r")
     if SVMLIGHT_LINE.match(line):
         return "svmlight"
     if b"\t" in line:
-        return "text" if line.count(b"\t") == 1 and b" " in line.partition(b"\t")[2] else "tsv"
+        is_text = line.count(b"\t") == 1 and b" " in line.partition(b"\t")[2]
+        return "text" if is_text and target is None else "tsv"
     return "csv"

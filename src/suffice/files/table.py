@@ -2,15 +2,58 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-MISSING = ("", "?", "NA", "NaN", "nan", "null")  # cells that hold no value
+MISSING = (
+    "",
+    "?",
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "<NA>",
+    "NaN",
+    "nan",
+    "NULL",
+    "Null",
+    "null",
+    "None",
+)  # cells that hold no value
+NO_NUMBER = (
+    "-",
+    "--",
+    ".",
+    "#DIV/0!",
+    "#VALUE!",
+    "#REF!",
+    "#NUM!",
+)  # and among numbers; elsewhere they may be categories
 MAX_CATEGORIES = 100_000  # of one column: more is an identifier or a text
 NUMERIC, CATEGORICAL = "numeric", "categorical"
+
+
+def numbers_of_texts(texts: Any, name: str, file: str, first_line: int, bad_cells: str) -> np.ndarray:
+    """(n,) array: the numbers that texts spell; others are refused by their line, or missing with a warning."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(texts.astype(object), errors="coerce") if texts.dtype != bool else texts * float("nan")
+    bad = (numbers.isna() & texts.notna()).to_numpy()
+    if bad.any():
+        i = int(bad.argmax())
+        place = f"{file}: line {first_line + i}, column {name!r} holds {texts.iloc[i]!r:.40}"
+        if bad_cells == "refuse":
+            raise DataError(
+                f"{place}, but the column is read as numeric; give kinds={{{name!r}: 'categorical'}} (--kind {name}=categorical), "
+                f"or name it in missing= (--na)"
+            )
+        more = "" if bad.sum() == 1 else f", and {int(bad.sum()) - 1:,} more cells are not numbers"
+        warnings.warn(f"{place}{more}: taken as missing", stacklevel=3)
+    return numbers.to_numpy(dtype="float64")
 
 
 class DataError(ValueError):
@@ -27,6 +70,7 @@ class Table:
     kinds: Mapping[str, str]  # of every column: "numeric" or "categorical"; empty for svmlight and text
     first_row: int  # of the file's rows, from 0
     target: str | None = None  # the name of the label's column
+    kept: Mapping[str, list[str]] = field(default_factory=dict)  # columns to copy, as text
 
     zero_based: bool | None = None  # of svmlight: the index of the first column is 0
 
@@ -49,7 +93,11 @@ class Options:
     header: bool | None = None
     delimiter: str | None = None
     missing: Sequence[str] = MISSING
-    encoding: str = "utf-8"
+    encoding: str | None = None  # None: found in the first bytes
+    decimal: str | None = None  # None: found in the first rows
+    keep: Sequence[str] = ()
+    text: str | None = None  # the column of texts
+    bad_cells: str = "refuse"  # or "missing"
     n_features: int | None = None
     zero_based: bool | None = None
 
@@ -65,6 +113,8 @@ class Columns:
     def chosen(cls, names: Sequence[str], options: Options, file: str) -> Columns:
         target = None if options.target is None else _found(options.target, names, file)
         ignored = {_found(name, names, file) for name in options.ignore}
+        for name in options.keep:
+            _found(name, names, file)
         if options.columns is None:
             features = tuple(name for name in names if name != target and name not in ignored)
         else:
@@ -76,7 +126,8 @@ class Columns:
         if not features:
             raise DataError(f"{file}: no column is left beside the target; is the delimiter right? give delimiter=")
         for name in options.kinds:
-            _found(name, names, file)
+            if options.columns is None:
+                _found(name, names, file)
         for kind in {*options.kinds.values(), options.every_kind or NUMERIC}:
             if kind not in (NUMERIC, CATEGORICAL):
                 raise DataError(f"kinds: {kind!r} is not one of 'numeric', 'categorical'")
@@ -127,7 +178,7 @@ class Dictionary:
         if len(self.codes) > MAX_CATEGORIES:
             raise DataError(
                 f"{self.file}: column {self.column!r} has more than {MAX_CATEGORIES:,} different values: an identifier "
-                f"or a text? leave it out with ignore=[{self.column!r}] (--ignore), or read it as numeric"
+                f"or a text? leave it out with ignore=[{self.column!r}] (--drop), or read it as numeric"
             )
         return pd.Categorical.from_codes(to_own[local_codes], categories=list(self.codes))
 

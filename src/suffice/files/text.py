@@ -1,4 +1,4 @@
-"""Documents, one a line: `label<TAB>text`; a file whose first line has no tab holds texts without labels."""
+"""Documents, one a line: `label<TAB>text` or `__label__name text` (fastText). A file whose first line has neither holds texts alone."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ from itertools import islice
 
 import numpy as np
 
+from .encoding import encoding_of
 from .streams import Source
 from .table import DataError, Options, Table
+
+LABEL = "__label__"
 
 
 def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
     import pandas as pd
 
-    encoding = "utf-8-sig" if options.encoding.lower() in ("utf-8", "utf8") else options.encoding
+    encoding = encoding_of(source, options.encoding)
     lines = io.TextIOWrapper(io.BufferedReader(source.start(), 1 << 20), encoding=encoding, newline="\n")
-    first_row, has_labels = 0, None
+    first_row, form = 0, ""
     stripped = (line.rstrip("\r\n") for line in lines)
     while chunk := list(islice(filter(None, stripped), options.chunk_rows)):
-        if has_labels is None:
-            has_labels = "\t" in chunk[0]
+        if first_row == 0:
+            form = LABEL if chunk[0].startswith(LABEL) else "\t" if "\t" in chunk[0] else ""
         texts, y = chunk, None
-        if has_labels:
-            for i, line in enumerate(chunk):
-                if "\t" not in line:
-                    raise DataError(
-                        f"{source.name}: text {first_row + i + 1} has no tab ({line[:40]!r}): expected label<TAB>text"
-                    )
-            pairs = [line.split("\t", 1) for line in chunk]
+        if form:
+            pairs = [_pair(line, form, source.name, first_row + i + 1) for i, line in enumerate(chunk)]
             texts = [text for _, text in pairs]
             y = np.empty(len(pairs), dtype=object)
             y[:] = [None if label in options.missing else label for label, _ in pairs]
@@ -38,3 +36,18 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
         first_row += len(chunk)
     if first_row == 0:
         raise DataError(f"{source.name} has no rows")
+
+
+def _pair(line: str, form: str, file: str, number: int) -> tuple[str, str]:
+    """Label and text of a line."""
+    if form == "\t":
+        if "\t" not in line:
+            raise DataError(f"{file}: text {number} has no tab ({line[:40]!r}): expected label<TAB>text")
+        label, text = line.split("\t", 1)
+        return label, text
+    if not line.startswith(LABEL):
+        raise DataError(f"{file}: text {number} begins with no label ({line[:40]!r}): expected {LABEL}name text")
+    label, _, text = line.removeprefix(LABEL).partition(" ")
+    if text.startswith(LABEL):
+        raise DataError(f"{file}: text {number} has several labels ({line[:40]!r}): keep one a line")
+    return label, text

@@ -75,6 +75,7 @@ class Evaluations:
 @dataclass(frozen=True)
 class QuasiNewton(SelfDriven):
     tol: float = 1e-6  # relative decrease of F that ends it
+    flat: float = FLAT  # and the largest entry of the gradient, of a row
 
     def init(self, problem: GroupProblem, start, generator, warm=None) -> State:
         return State(start, generator, memory=Evaluations(problem.coordinates.vector(start), problem.first(start)))
@@ -106,7 +107,7 @@ class QuasiNewton(SelfDriven):
         try:
             found = minimize(
                 objective, memory.start, jac=True, method="L-BFGS-B", callback=watch,
-                options={"maxiter": record.max_epochs, "maxcor": 20, "ftol": self.tol, "gtol": FLAT, "maxls": 30},
+                options={"maxiter": record.max_epochs, "maxcor": 20, "ftol": self.tol, "gtol": self.flat, "maxls": 30},
             )  # fmt: skip
             if not record.is_over:
                 record.end(*self._reason(found))
@@ -118,7 +119,8 @@ class QuasiNewton(SelfDriven):
 
     def _evaluated(self, problem: GroupProblem, vector: np.ndarray) -> tuple[float, np.ndarray]:
         try:
-            value, gradient = problem.value_and_gradient(vector)
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                value, gradient = problem.value_and_gradient(vector)
         except np.linalg.LinAlgError:  # a step to the edge of the domain
             return 1e30, np.zeros_like(vector)
         if not np.isfinite(value) or not np.isfinite(gradient).all():
@@ -128,6 +130,6 @@ class QuasiNewton(SelfDriven):
     def _reason(self, found) -> tuple[Stop, dict]:
         if not found.success:
             return Stop.LINE_SEARCH, {}
-        if float(np.abs(found.jac).max(initial=0.0)) <= FLAT:
-            return Stop.FLAT, {}
+        if float(np.abs(found.jac).max(initial=0.0)) <= self.flat:
+            return (Stop.FLAT, {}) if self.flat <= FLAT else (Stop.GRADIENT, {"tol": self.flat})
         return Stop.SMALL_GAIN, {"passes": "a step of L-BFGS", "tol": self.tol}

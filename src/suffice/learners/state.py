@@ -32,6 +32,7 @@ class Stop(Enum):
     SMALL_GAIN = "{passes} improved the objective by less than tol={tol:g}", True
     NO_STEP = "no step lowers the objective any more", True
     FLAT = "the gradient of the objective is zero", True
+    GRADIENT = "no entry of the gradient of the objective, of a row, is above tol={tol:g}", True
     CLOSED_FORM = "closed form", True
     ONE_PASS = "one pass over the batch", True
     LIKELIHOOD = "maximum likelihood was kept: {reason}", True

@@ -109,8 +109,12 @@ class Mixed(Reader):
 
     @override
     def unread_std(self, std):
-        result = np.empty_like(std)
-        result[:, self.order] = std
+        return self.in_columns(std)
+
+    @override
+    def in_columns(self, values):
+        result = np.empty_like(values)
+        result[:, self.order] = values
         return result
 
     @override

@@ -26,7 +26,7 @@ from ...structures.groups import Groups
 from ..calibration import best_background, best_temperature, clipped_losses, shares
 from ..folds import Deal
 from ..priors import ENOUGH, Setting
-from ..search import Plan
+from ..search import Plan, Walk, search
 
 MAX_ROWS = 20_000  # rows that take part in a choice
 
@@ -132,6 +132,10 @@ class Recipe(ABC):
 
     @abstractmethod
     def plan(self, problem: Problem) -> Plan: ...
+
+    def walk(self, problem: Problem) -> Walk:
+        """The search through the settings (see `choosing.search.search`)."""
+        return search(self.plan(problem))
 
     @abstractmethod
     def prior(self, problem: Problem, statistics, setting: Setting | None, own=None):

@@ -1,0 +1,133 @@
+"""What chains of classes look like, and the way through the settings.
+
+The search goes along one part after the other: topologies, ends and changes at a usual number of states and a usual prior; the number
+of states up or down from the best of them as long as it gains; then the prior. EM takes part at every shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...learners.problem import Problem
+from ...structures.chain_classes import ONE_STATE, Shape
+from ..priors import ENOUGH, Setting
+from ..search import Walk
+
+AUTO = "auto"
+FEW_ROWS = 600  # sequences: fewer are held out in turn, a quarter each time
+LARGE = 300_000  # steps times classes: of more, trials are shorter and fewer
+TRIAL_STEPS, SHORT_TRIAL = 60, 30  # of the minimiser for a setting
+NUMBERS = ((1.0, 0.03), (3.0, 0.0), (1.0, 0.0), (0.3, 0.0), (0.01, 0.1))  # (strength, second), the usual one first
+SYMBOLS = ((1.0, 0.0), (0.3, 0.0), (0.1, 0.0), (3.0, 0.0), (1.0, 0.03))
+FEW_SYMBOLS = SYMBOLS[:3]
+SIZES = (1, 2, 3, 5, 8, 12, 16, 24, 32)  # of states
+MOST_NUMBERS, MOST_SYMBOLS = 24, 32  # states
+
+
+@dataclass(frozen=True)
+class ChainSetting(Setting):
+    shape: Shape = ONE_STATE
+    is_likelihood: bool = False  # EM, and nothing after it
+
+
+class Wanted(NamedTuple):
+    """What the user asked for: values, or "auto"."""
+
+    n_states: Any = AUTO
+    topology: Any = AUTO
+    has_end: Any = AUTO
+    has_changes: Any = AUTO
+
+    def shapes(self, problem: Problem) -> list[Shape]:
+        """Shapes to begin with; the first is taken where nothing can be held out."""
+        is_symbols, lengths = is_of_symbols(problem), problem.X.lengths
+        typical = max(int(np.median(lengths)), 1) if len(lengths) else 1
+        topologies = ("ergodic",) if is_symbols else ("left-right", "ergodic")
+        varies = is_symbols and len(lengths) and lengths.min() < lengths.max()
+        ends, changes = (True, False) if varies else (False,), (False,) if is_symbols or typical < 3 else (True, False)
+        found = []
+        for topology in topologies if self.topology == AUTO else (self.topology,):
+            usual = min(max(typical // 3, 2), 8) if topology == "left-right" else 8 if is_symbols else 4
+            n_states = usual if self.n_states == AUTO else self.n_states
+            for has_changes in changes if self.has_changes == AUTO else (bool(self.has_changes),):
+                for has_end in ends if self.has_end == AUTO else (bool(self.has_end),):
+                    found.append(Shape(int(n_states), topology, has_end, has_changes))
+        return found
+
+
+ALL_AUTO = Wanted()
+
+
+def is_of_symbols(problem: Problem) -> bool:
+    """Whether steps are anything but numbers, of which changes mean nothing."""
+    model: Any = problem.model
+    return model.changed is None
+
+
+def is_large(problem: Problem) -> bool:
+    return float(problem.X.offsets[-1]) * problem.model.n_outcomes > LARGE
+
+
+def trial_steps(problem: Problem) -> int:
+    return SHORT_TRIAL if is_large(problem) else TRIAL_STEPS
+
+
+def usual_pair(problem: Problem) -> tuple[float, float]:
+    return SYMBOLS[0] if is_of_symbols(problem) else NUMBERS[0]
+
+
+def settings_at(problem: Problem, shape: Shape, prior: Any, only_em: bool, first: bool) -> list[ChainSetting]:
+    """EM, and the usual prior or (not `first`) all of them."""
+    em = ChainSetting(0.0, 0.0, shape=shape, is_likelihood=True)
+    if only_em:
+        return [em]
+    pairs: tuple = NUMBERS
+    if is_of_symbols(problem):
+        pairs = FEW_SYMBOLS if is_large(problem) else SYMBOLS
+    if prior != AUTO:
+        pairs = ((float(prior), 0.0),)
+    return [em, *(ChainSetting(pair[0], pair[1], shape=shape) for pair in (pairs[:1] if first else pairs))]
+
+
+def neighbour(problem: Problem, shape: Shape, way: int) -> Shape | None:
+    """The next number of states; no more than there are steps where states only go forward."""
+    most = MOST_SYMBOLS if is_of_symbols(problem) else MOST_NUMBERS
+    if shape.topology == "left-right":
+        most = min(most, int(np.median(problem.X.lengths)))
+    sizes = [size for size in SIZES if (size - shape.n_states) * way > 0 and size <= most]
+    return shape._replace(n_states=min(sizes) if way > 0 else max(sizes)) if sizes else None
+
+
+def walk(problem: Problem, wanted: Wanted, prior: Any, only_em: bool, notes: dict[str, float]) -> Walk:
+    """A generator as `choosing.search.search`; `notes` gets the best score of the other kind (EM, or trained) and the number tried."""
+    scores: dict[ChainSetting, float] = {}
+
+    def best() -> ChainSetting:
+        return min(scores, key=lambda setting: scores[setting])
+
+    def tried(shape: Shape, first: bool = True):
+        for setting in settings_at(problem, shape, prior, only_em, first):
+            if setting not in scores:
+                found = yield setting, None
+                scores[setting] = float(found.sum())
+
+    for shape in wanted.shapes(problem):
+        yield from tried(shape)
+    if wanted.n_states == AUTO:
+        for way in (1, -1):
+            start = best()
+            while (more := neighbour(problem, best().shape, way)) is not None:
+                lowest = scores[best()]
+                yield from tried(more)
+                if scores[best()] > lowest * (1 - ENOUGH) or best().shape != more:
+                    break
+            if best() != start:
+                break
+    yield from tried(best().shape, first=False)
+    found = best()
+    others = [score for setting, score in scores.items() if setting.is_likelihood != found.is_likelihood]
+    notes.update({"other": min(others, default=np.nan), "n_tried": len(scores)})
+    return found, scores[found]
