@@ -115,7 +115,7 @@ class Report:
         return (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width,initial-scale=1">'
-            f"<title>{escape(self.title)}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head><body>"
+            f"<title>{escape(self.title)}</title><style>{style}</style></head><body>"
             '<a class="skip" href="#content">To the content</a>'
             f"<header><h1>{escape(self.title)}</h1><p>{escape(self.subtitle)}</p></header>"
             f'<nav aria-label="Sections"><ul>{links}</ul></nav><main id="content">{body}</main></body></html>\n'
