@@ -94,7 +94,9 @@ def asked(model: Any) -> Section:
     found = [[name.rstrip("_"), _plain(getattr(inner, name))] for name in SHOWN if hasattr(inner, name)]
     if choice is not None and choice.setting is not None:
         found += [[f"prior: {name}", _plain(value)] for name, value in vars(choice.setting).items()]
-    tables = [Table(["parameter", "value", ""], params, "What was asked")]
+    chosen, rest = [row[:2] for row in params if row[2]], [row[:2] for row in params if not row[2]]
+    tables = [Table(["parameter", "value"], chosen, "What was asked")] if chosen else []
+    tables.append(Table(["parameter", "value"], rest, "Parameters at their defaults", is_folded=True))
     if found:
         tables.append(Table(["found", "value"], found, "What was found"))
     return Section("What was asked, what was chosen", text, tables=tables)

@@ -36,7 +36,7 @@ def scores(model: Any, given: Rows, page: Report) -> list[Section]:
     recall = hit / np.maximum(counts, 1)
     precision = hit / np.maximum(of_said, 1)
     error = lambda values: float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")  # noqa: E731
-    table = [
+    table: list[list[Any]] = [
         ["accuracy", float(right.mean()), error(right), "share of rows whose class was found"],
         ["log-loss", float(losses.mean()), error(losses), "minus the mean log-probability of the true class"],
         ["balanced accuracy", float(recall[counts > 0].mean()), None, "mean over the classes"],
@@ -131,7 +131,9 @@ def _by_removal(model: Any, given: Rows, judged: np.ndarray) -> list[tuple[str, 
     before = model.predict_log_proba(X)[np.arange(len(y)), y]
     found = []
     for j in range(min(len(given.names), JUDGED_COLUMNS)):
-        without = X.copy() if hasattr(X, "iloc") else np.array(X, dtype=float if X.dtype.kind in "iufb" else object)
+        without: Any = (
+            X.copy() if hasattr(X, "iloc") else np.array(X, dtype=float if X.dtype.kind in "iufb" else object)
+        )
         if hasattr(X, "iloc"):
             column = without.iloc[:, j]
             kept = column.dtype if column.dtype.kind not in "iub" else float
@@ -156,7 +158,7 @@ def _worst(model: Any, given: Rows, labelled: np.ndarray) -> list[Section]:
         names = given.names if len(given.names) == len(found.names) else found.names
         found.names = list(names)
         spoke = [", ".join(f"{name} {part:+.2f}" for name, part in found.of_row(i, 5)) for i in range(len(places))]
-    rows = [
+    rows: list[list[Any]] = [
         [
             int(i),
             given.classes[given.y[i]],

@@ -36,7 +36,7 @@ def _topics(model: Any, given: Rows) -> Section:
     for t, (x, y) in enumerate(found.place):
         chart.points([x], [y], colour=t, size=4 + 30 * np.sqrt(found.share[t]))
         chart.text(x, y, f"{found.names[t]}: {', '.join(found.words[t][:2])}")
-    rows = [
+    rows: list[list[Any]] = [
         [found.names[t], float(found.share[t]), ", ".join(found.words[t]), *map(float, found.place[t])]
         for t in range(len(found.names))
     ]
@@ -49,7 +49,7 @@ def _components(model: Any, given: Rows) -> Section:
     chart = bar_chart("Weights of the components", [f"component {k}" for k in order], weights[order], x_name="weight")
     names = given.names if len(given.names) == means.shape[-1] else [f"x{j}" for j in range(means.shape[-1])]
     shown = names[:30]
-    rows = [[f"component {k}", float(weights[k]), *map(float, means[k, : len(shown)])] for k in order]
+    rows: list[list[Any]] = [[f"component {k}", float(weights[k]), *map(float, means[k, : len(shown)])] for k in order]
     section = Section("Components", charts=[(chart, Table(["component", "weight", *shown], rows, "Weights and means"))])
     if means.shape[-1] >= 2 and not given.is_texts:
         section.charts.append(_plane(model, given, means, names))
@@ -72,7 +72,7 @@ def _plane(model: Any, given: Rows, means: np.ndarray, names: list[str]) -> tupl
         chart.points(x[found == k], y[found == k], f"component {k}", k, 2.2)
     for k in range(len(means)):
         chart.points([means[k, i]], [means[k, j]], colour=k, size=7)
-    rows = [
+    rows: list[list[Any]] = [
         [f"component {k}", float(means[k, i]), float(means[k, j]), int((found == k).sum())] for k in range(len(means))
     ]
     return chart, Table(["component", names[i], names[j], "rows drawn"], rows)
@@ -81,7 +81,7 @@ def _plane(model: Any, given: Rows, means: np.ndarray, names: list[str]) -> tupl
 def _weights(model: Any) -> Section:
     weights = np.asarray(model.weights_)
     order = np.argsort(-weights, kind="stable")
-    rows = [[f"component {k}", float(weights[k])] for k in order]
+    rows: list[list[Any]] = [[f"component {k}", float(weights[k])] for k in order]
     chart = bar_chart("Weights of the components", [row[0] for row in rows], weights[order], x_name="weight")
     return Section("Components", charts=[(chart, Table(["component", "weight"], rows))])
 
@@ -92,7 +92,9 @@ def _network(model: Any, given: Rows) -> Section:
     size = np.sqrt((weights**2).sum(axis=1))
     order = np.argsort(-size, kind="stable")[:30]
     names = given.names if len(given.names) == weights.shape[1] else [f"x{j}" for j in range(weights.shape[1])]
-    rows = [[f"unit {k}", float(size[k]), ", ".join(names[j] for j in np.argsort(-weights[k])[:8])] for k in order]
+    rows: list[list[Any]] = [
+        [f"unit {k}", float(size[k]), ", ".join(names[j] for j in np.argsort(-weights[k])[:8])] for k in order
+    ]
     chart = bar_chart(
         "Length of the weights of the hidden units", [r[0] for r in rows], [r[1] for r in rows], x_name="length"
     )
@@ -108,7 +110,9 @@ def sequences(model: Any, given: Rows) -> list[Section]:
     names = [f"state {k}" for k in range(S)]
     chart = heat_map("Transitions (from: down, to: across)", names, names[: A.shape[1]], np.round(A, 4), "to", "from")
     stay = 1.0 / np.maximum(1.0 - np.diag(A[:, :S]), 1e-12)
-    rows = [[names[k], float(model.startprob_[k]), float(stay[k]), *map(float, A[k])] for k in range(S)]
+    rows: list[list[Any]] = [
+        [names[k], float(model.startprob_[k]), float(stay[k]), *map(float, A[k])] for k in range(S)
+    ]
     table = Table(["state", "p(start)", "mean steps of a stay", *(f"to {n}" for n in names)], rows)
     first = given.X[0] if isinstance(given.X, (list, tuple)) else given.X
     first = first[:STEPS] if not hasattr(first, "iloc") else first.iloc[:STEPS]
@@ -132,7 +136,7 @@ def regression(model: Any, given: Rows, page: Report) -> list[Section]:
     residual, n = y - said, len(y)
     error = lambda v: float(np.std(v, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")  # noqa: E731
     total = float(((y - y.mean()) ** 2).sum())
-    table = [
+    table: list[list[Any]] = [
         [
             "R2",
             1.0 - float((residual**2).sum()) / total if total else float("nan"),
@@ -147,6 +151,6 @@ def regression(model: Any, given: Rows, page: Report) -> list[Section]:
     low, high = float(min(y.min(), said.min())), float(max(y.max(), said.max()))
     chart = Chart("Predicted and observed", (low, high), (low, high), "predicted", "observed")
     chart.line([low, high], [low, high], "perfect", dashed=True).points(said[places], y[places], "rows", 0, 2.4)
-    rows = [[int(i), float(said[i]), float(y[i])] for i in places]
+    rows: list[list[Any]] = [[int(i), float(said[i]), float(y[i])] for i in places]
     scores = Table(["score", "value", "± std. error", "meaning"], table, f"On {n:,} rows")
     return [Section("Scores", tables=[scores], charts=[(chart, Table(["row", "predicted", "observed"], rows))])]

@@ -24,9 +24,14 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[Any]]
     caption: str = ""
+    is_folded: bool = False  # shown when its caption is opened
 
     def draw(self) -> str:
-        head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in self.head)
+        texts = {j for row in self.rows for j, c in enumerate(row) if isinstance(c, str)}
+        head = "".join(
+            f'<th scope="col"{" class=t" if j in texts else ""}>{escape(str(name))}</th>'
+            for j, name in enumerate(self.head)
+        )
         body = "".join(
             f'<tr><th scope="row">{cell(row[0])}</th>'
             + "".join(f"<td{' class=t' if isinstance(c, str) else ''}>{cell(c)}</td>" for c in row[1:])
@@ -37,7 +42,8 @@ class Table:
         caption = self.caption + (f" ({more:,} more rows are left out)" if more > 0 else "")
         caption = f"<caption>{escape(caption)}</caption>" if caption else ""
         region = f'role="region" tabindex="0" aria-label="{escape(self.caption or "table", quote=True)}"'
-        return f'<div class="scroll" {region}><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        drawn = f'<div class="scroll" {region}><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        return f"<details><summary>{escape(self.caption)}</summary>{drawn}</details>" if self.is_folded else drawn
 
 
 def cell(value: Any) -> str:
@@ -49,8 +55,9 @@ def cell(value: Any) -> str:
     if isinstance(value, (int, np.integer)):
         return f"{int(value):,}"
     if isinstance(value, (float, np.floating)):
-        shown = f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.4g}"
-        return f'<data value="{float(value)!r}">{shown}</data>'
+        number = float(value)
+        shown = f"{number:.4f}" if 1e-3 <= abs(number) < 1e4 or number == 0 else f"{number:.4g}"
+        return f'<data value="{number!r}">{shown}</data>'
     return escape(str(value))
 
 

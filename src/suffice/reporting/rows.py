@@ -21,7 +21,7 @@ class Rows:
     """X with its labels as texts, the classes' names, and the names of its columns."""
 
     X: Any
-    y: np.ndarray | None  # codes of the classes, or numbers of a regression
+    y: Any  # None, codes of the classes, or numbers of a regression
     has_label: np.ndarray
     names: list[str]
     classes: list[str] = field(default_factory=list)
@@ -131,7 +131,7 @@ def surprises(model: Any, given: Rows, X_train: Any) -> list[Section]:
     if density.ndim != 1 or len(density) != given.n or not finite.any():
         return []
     all_ = density[finite] if before is None else np.concatenate([density[finite], before[np.isfinite(before)]])
-    edges = np.linspace(*np.percentile(all_, [0.5, 100]), 31)
+    edges = np.linspace(float(np.percentile(all_, 0.5)), float(all_.max()), 31)
     series = {"these rows": density} | ({} if before is None else {"rows of training": before})
     shares = {
         name: np.histogram(np.clip(v[np.isfinite(v)], edges[0], edges[-1]), edges)[0] / len(v)
@@ -148,9 +148,9 @@ def surprises(model: Any, given: Rows, X_train: Any) -> list[Section]:
     )
     if before is not None:
         limit = float(np.percentile(before[np.isfinite(before)], 1))
-        share = float(np.mean(density < limit))
+        below = float(np.mean(density < limit))
         section.text.append(
-            f"{100 * share:.1f} % of these rows lie below the lowest 1 % of the training rows. Much more than 1 % is drift."
+            f"{100 * below:.1f} % of these rows lie below the lowest 1 % of the training rows. Much more than 1 % is drift."
         )
     order = np.argsort(np.where(finite, density, -np.inf), kind="stable")[:SHOWN_ROWS]
     rows = [[int(i), float(density[i]), given.told(int(i))] for i in order]

@@ -26,7 +26,7 @@ def ticks(low: float, high: float, n: int = 5) -> list[float]:
     size = 10.0 ** np.floor(np.log10(raw))
     step = size * next(m for m in (1, 2, 2.5, 5, 10) if m * size >= raw * 0.999)
     first = np.ceil(low / step - 1e-9) * step
-    return [float(v) for v in np.arange(first, high + step * 1e-6, step)]
+    return [float(v) + 0.0 for v in np.round(np.arange(first, high + step * 1e-6, step) / step) * step]
 
 
 def label(value: float) -> str:
