@@ -15,13 +15,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import calibration_curve
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
     confusion_matrix,
     log_loss,
+    mean_absolute_error,
+    mean_squared_error,
     precision_recall_fscore_support,
+    r2_score,
 )
 from sklearn.model_selection import train_test_split
 
@@ -142,6 +146,17 @@ def test_the_numbers_are_those_of_scikit_learn(case):
     np.testing.assert_allclose([float(row[3]) for row in rows], np.sort(worst)[: len(rows)], rtol=1e-9)
 
 
+def test_a_regression_has_the_scores_of_scikit_learn():
+    X, y = load_diabetes(return_X_y=True)
+    model = LinearRegression().fit(X[::2], y[::2])
+    page = suffice.report(model, X[1::2], y[1::2])
+    shown, said = {row[0]: float(row[1]) for row in checked(page).table("score")}, model.predict(X[1::2])
+    expected = [r2_score(y[1::2], said), mean_squared_error(y[1::2], said), mean_absolute_error(y[1::2], said)]
+    np.testing.assert_allclose(
+        [shown[k] for k in ("R2", "mean squared error", "mean absolute error")], expected, rtol=1e-9
+    )
+
+
 def test_planted_columns_are_told_first():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=600)
@@ -181,6 +196,12 @@ MODELS = {
         suffice.GaussianMixture(2, random_state=0).fit(load_wine().data[:, :3]), load_wine().data[:, :3], None, ["Components"]
     ),
     "states": lambda: (suffice.GaussianHMM(2, random_state=0).fit(sequences()), sequences(), None, ["States"]),
+    "classes of sequences": lambda: (
+        suffice.HMMClassifier(2, random_state=0, loss="nll").fit([sequences(), -sequences()] * 4, [0, 1] * 4),
+        [sequences(), -sequences()] * 2,
+        [0, 1, 0, 1],
+        ["Scores", "Confusion"],
+    ),
     "network": lambda: (
         suffice.SigmoidBeliefNetwork((2,), max_iter=3, random_state=0).fit(np.eye(4, dtype=int).repeat(5, axis=0)),
         np.eye(4, dtype=int),

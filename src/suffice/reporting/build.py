@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from . import classification, latent, rows
@@ -68,7 +69,7 @@ def report(
             page.sections += classification.scores(model, given, page)
             page.sections += classification.telling(model, given, page)
         page.sections += classification.densities(model, given)
-    elif given.y is not None and hasattr(model, "predict") and getattr(model, "_estimator_type", "") == "regressor":
+    elif given.y is not None and is_regressor(model):
         page.sections += latent.regression(model, given, page)
     page.sections += latent.own_pictures(model, given)
     page.sections += rows.surprises(model, given, X_train)
