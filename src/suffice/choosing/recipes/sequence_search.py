@@ -1,7 +1,7 @@
 """What chains of classes look like, and the way through the settings.
 
 The search goes along one part after the other: topologies, ends and changes at a usual number of states and a usual prior; the number
-of states up and down from the best of them as long as it gains; the prior; and the states again. EM takes part at every shape.
+of states up and down from the best of them as long as it gains; then the prior. EM takes part at every shape.
 """
 
 from __future__ import annotations
@@ -136,12 +136,12 @@ class Tried:
     def at(self, shape: Shape, first: bool = True) -> Walk:
         yield from self.all_of(settings_at(self.problem, shape, self.prior, self.only_em, first))
 
-    def along_sizes(self, start: Shape, at: Any) -> Walk:
-        """More states and fewer, each way as long as it gains; of much data fewer only where more do not gain. `at` tries a shape."""
+    def along_sizes(self, start: Shape) -> Walk:
+        """More states and fewer, each way as long as it gains; of much data fewer only where more do not gain."""
         for way in (1, -1):
             shape, last = start, self.lowest(start)
             while (more := neighbour(self.problem, shape, way)) is not None:
-                yield from at(more)
+                yield from self.at(more)
                 if self.lowest(more) > last * (1 - ENOUGH):
                     break
                 shape, last = more, self.lowest(more)
@@ -163,13 +163,10 @@ def walk(problem: Problem, wanted: Wanted, prior: Any, only_em: bool, notes: dic
     for shape in wanted.shapes(problem):
         yield from tried.at(shape)
     if wanted.n_states == AUTO:
-        yield from tried.along_sizes(tried.best().shape, tried.at)
+        yield from tried.along_sizes(tried.best().shape)
     yield from tried.at(tried.best().shape, first=False)
     if prior == AUTO and not only_em and not is_large(problem):
         yield from tried.stronger()
-        best = tried.best()
-        if wanted.n_states == AUTO and not best.is_likelihood:
-            yield from tried.along_sizes(best.shape, lambda shape: tried.all_of([replace(best, shape=shape)]))
     found = tried.best()
     others = [score for setting, score in tried.scores.items() if setting.is_likelihood != found.is_likelihood]
     notes.update({"other": min(others, default=np.nan), "n_tried": len(tried.scores)})
