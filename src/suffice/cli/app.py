@@ -279,6 +279,30 @@ def compare(
 
 
 @app.command()
+def report(
+    model: Model,
+    data: Data = "-",
+    output: Output = "report.html",
+    target: Target = None,
+    max_rows: Annotated[int, typer.Option(min=1, help="Rows read for the report.")] = 100_000,
+    format: Format = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+) -> None:
+    """One page of HTML about a model on rows: scores, reliability, columns that tell, worst rows. Needs no network."""
+    from . import prediction, reporting
+    from .errors import model_from
+
+    reporting.refuse_input(output, model, data)
+    trained, _ = model_from(model)
+    options = prediction.reading_options(trained, with_target=True)
+    if target is not None:
+        options["target"] = target
+    with _reader(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
+        reporting.report(trained, reader, output, max_rows)
+
+
+@app.command()
 def inspect(
     model: Model,
     top: Annotated[int, typer.Option(help="How many features or words.")] = 10,
