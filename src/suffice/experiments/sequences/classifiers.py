@@ -46,7 +46,7 @@ def linear(name: str) -> Any:
         words = CountVectorizer(analyzer="char", ngram_range=(1, 2), lowercase=False)
         model = make_pipeline(words, MaxAbsScaler(), LogisticRegression(max_iter=1000))
         return GridSearchCV(model, {"logisticregression__C": [0.3, 1.0, 3.0, 10.0]}, cv=3, scoring="neg_log_loss")
-    regression = LogisticRegressionCV(np.logspace(-3, 2, 6), cv=4, max_iter=2000, scoring="neg_log_loss")
+    regression = LogisticRegressionCV(Cs=np.logspace(-3, 2, 6), cv=4, max_iter=2000, scoring="neg_log_loss")
     return make_pipeline(FunctionTransformer(summaries), StandardScaler(), regression)
 
 
