@@ -101,6 +101,7 @@ class MixtureRegressor(Regressor):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
+    @override
     def _committee(self, rows, y, weights, generator, watch: Watch, n_more: int = 0) -> tuple[Committee, tuple]:
         """The committee of one target, and (what was chosen, all candidates, held-out log density)."""
         target = TARGETS[self.family]()
@@ -144,6 +145,7 @@ class MixtureRegressor(Regressor):
         K = 8 if isinstance(self.n_components, str) else self.n_components
         return ExpertSetting(min(K, max(1, n_rows // 3)), steps=self.max_iter)
 
+    @override
     def _moved(self, committee: Committee, rows, y, weights) -> Committee:
         seen = ~np.isnan(y)
         weights = np.where(seen, weights, self._unlabelled_share() * weights)
@@ -163,6 +165,7 @@ class MixtureRegressor(Regressor):
             return 0.0 if self.loss == "ncll" else 1.0
         return float(self.unlabelled_weight)
 
+    @override
     def _check_parameters(self) -> None:
         check_whole("n_components", self.n_components, auto=True)
         check_whole("n_members", self.n_members, auto=True)
