@@ -37,15 +37,18 @@ _HOMES = {
     "CategoricalHMM": "hmm",
     "GaussianHMM": "hmm",
     "HMMClassifier": "hmm",
+    "HMMTagger": "hmm",
     "MixedHMM": "hmm",
     "PoissonHMM": "hmm",
     "save": "saving",
     "load": "saving",
     "TextClassifier": "text",
+    "TextTagger": "text",
     "ConvergenceDisplay": "figures",
     "DensityDisplay": "figures",
     "ReliabilityDisplay": "figures",
     "StatesDisplay": "figures",
+    "TransitionsDisplay": "figures",
     "TopicDisplay": "figures",
 }
 

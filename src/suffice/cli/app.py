@@ -16,7 +16,7 @@ HELP = """Generative models from files: train, predict, evaluate, inspect.
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
 MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture or lda (topics)."""
+mixed-nb, discriminant, mixture, lda (topics) or hmm (sequences)."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -101,12 +101,16 @@ def train(
     ] = 256,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 1 << 16,
     max_words: Annotated[int | None, typer.Option(help="Of texts: only the most frequent words.")] = None,
+    sequence: Annotated[
+        str | None, typer.Option(metavar="COL", help="Of hmm: which sequence a row is a step of.")
+    ] = None,
+    time: Annotated[str | None, typer.Option(metavar="COL", help="Of hmm: the order of the steps.")] = None,
     format: Format = None,
     header: Header = None,
     delimiter: Delimiter = None,
 ) -> None:
     """Train a classifier: suffice train adult.csv --target income -o adult.sfc"""
-    from . import training
+    from . import sequences, training
     from .notices import UsageError
 
     if model not in training.CHOICES:
@@ -117,7 +121,12 @@ def train(
     options = {"target": target, "kinds": kinds, "ignore": ignore or [], "header": header, "delimiter": delimiter}
     reader = _reader(data, format, chunk_rows=chunk_rows, **options)
     params = {"loss": loss, "random_state": seed} | training.parsed(settings or [])
+    if model != "hmm" and (sequence or time):
+        raise UsageError(f"--sequence and --time are for --model hmm, not for {model}")
     with reader:
+        if model == "hmm":
+            sequences.train(reader, output, params=params, sequence=sequence, time=time)
+            return
         training.train(
             reader,
             output,
@@ -141,13 +150,14 @@ def predict(
     delimiter: Delimiter = None,
 ) -> None:
     """The class of every row, as CSV or lines of JSON."""
-    from . import prediction
+    from . import prediction, sequences
     from .errors import model_from
 
     trained, _ = model_from(model)
     options = prediction.reading_options(trained, with_target=False)
     with _reader(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
-        prediction.predict(trained, reader, output, proba=proba, as_json=as_json)
+        room = sequences if trained.format in sequences.FORMATS else prediction
+        room.predict(trained, reader, output, proba=proba, as_json=as_json)
 
 
 @app.command()
@@ -163,7 +173,7 @@ def evaluate(
     """Accuracy, log-loss, calibration error (15 bins), the three losses per row, and the confusion matrix."""
     import json
 
-    from . import prediction
+    from . import prediction, sequences
     from .errors import model_from
 
     trained, _ = model_from(model)
@@ -171,7 +181,7 @@ def evaluate(
     if target is not None:
         options["target"] = target
     with _reader(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
-        result = prediction.evaluate(trained, reader)
+        result = (sequences if trained.format in sequences.FORMATS else prediction).evaluate(trained, reader)
     _print([json.dumps(result, ensure_ascii=False)] if as_json else prediction.evaluation_lines(result))
 
 
@@ -181,13 +191,17 @@ def inspect(
     top: Annotated[int, typer.Option(help="How many features or words.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """What a model learned: the header, class means or top words."""
+    """What a model learned: the header, class means or top words; of a hidden Markov model its states."""
     import json
 
-    from . import inspection
+    from . import inspection, inspection_hmm
     from .errors import model_from
 
-    trained, head = model_from(model)
+    trained, head = model_from(model, with_chains=True)
+    if hasattr(trained, "transmat_"):
+        about = inspection_hmm.summary(trained, head, top)
+        _print([json.dumps(about, ensure_ascii=False)] if as_json else inspection_hmm.lines(about))
+        return
     about, found = inspection.summary(trained, head), inspection.learned(trained, top)
     text = [json.dumps(about | found, ensure_ascii=False)] if as_json else inspection.lines(about, found)
     _print(text)

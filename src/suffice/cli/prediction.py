@@ -21,7 +21,7 @@ from .progress import progress
 
 def reading_options(trained: Trained, with_target: bool) -> dict[str, Any]:
     """How a file is read so that it fits the model."""
-    if trained.format == "text":
+    if trained.format in ("text", "letters"):
         return {}
     if trained.format == "svmlight":
         return {"n_features": trained.model.n_features_in_, "zero_based": trained.zero_based}
@@ -32,7 +32,7 @@ def reading_options(trained: Trained, with_target: bool) -> dict[str, Any]:
 def predict(trained: Trained, reader: Reader, output: str, *, proba: bool, as_json: bool) -> None:
     """A line for each row: the class, and with `proba` the probability of every class."""
     names = ["prediction", *(f"p({label})" for label in trained.classes)] if proba else ["prediction"]
-    with _output(output) as file, progress("predicting") as update, data_errors(reader.name):
+    with output_file(output) as file, progress("predicting") as update, data_errors(reader.name):
         writer = csv.writer(file, lineterminator="\n")
         for table in reader:
             if table.first_row == 0 and not as_json:
@@ -55,7 +55,7 @@ def _predictions(trained: Trained, table: Table, proba: bool) -> Iterator[list[A
 
 
 @contextmanager
-def _output(path: str) -> Iterator[IO[str]]:
+def output_file(path: str) -> Iterator[IO[str]]:
     if path == "-":
         yield sys.stdout
         sys.stdout.flush()
@@ -79,7 +79,7 @@ def evaluate(trained: Trained, reader: Reader) -> dict[str, Any]:
             if table.y is None:
                 raise DataError(f"{reader.name} has no labels: name their column with --target")
             has_label = np.array([label is not None for label in table.y], dtype=bool)
-            y = np.array([_position(label, positions, table) for label in table.y[has_label]], dtype=np.intp)
+            y = np.array([position(label, positions, table.first_row) for label in table.y[has_label]], dtype=np.intp)
             X = trained.inputs(table)
             joint, log_proba = trained.model.predict_joint_log_proba(X), trained.model.predict_log_proba(X)
             scores.update(joint[has_label], y, log_proba[has_label])
@@ -89,10 +89,10 @@ def evaluate(trained: Trained, reader: Reader) -> dict[str, Any]:
     return {**scores.summary(), "classes": classes, "confusion": scores.confusion.tolist()}
 
 
-def _position(label: str, positions: dict[str, int], table: Table) -> int:
+def position(label: str, positions: dict[str, int], first_row: int) -> int:
     if label not in positions:
         raise DataError(
-            f"the label {label!r} (rows from {table.first_row + 1}) is none of the model's classes: "
+            f"the label {label!r} (rows from {first_row + 1}) is none of the model's classes: "
             f"{', '.join(map(repr, list(positions)[:10]))}"
         )
     return positions[label]

@@ -32,6 +32,7 @@ MODELS = {
     "lda": ("suffice.topic:LDAClassifier", {NUMERIC}),
     "discriminant": ("suffice.discriminant:GaussianDiscriminant", {NUMERIC}),
     "mixture": ("suffice.mixture:MixtureClassifier", {NUMERIC, CATEGORICAL}),
+    "hmm": ("suffice.hmm:HMMClassifier", {NUMERIC, CATEGORICAL}),
 }
 CHOICES = ["naive-bayes", *MODELS]
 
@@ -61,7 +62,7 @@ def train(
             following = next(reader, None)
         if tables[0].y is None:
             raise DataError(f"{reader.name} has no labels: name their column with --target")
-        estimator = _estimator(model, reader.format, tables[0].kinds, params)
+        estimator = estimator_of(model, reader.format, tables[0].kinds, params)
         trained = prepared(estimator, tables, reader.format, max_words)
         n_rows = sum(table.n_rows for table in tables)
         if following is None:
@@ -152,7 +153,7 @@ def _megabytes(table: Table) -> float:
     return float(X.memory_usage(index=False, deep=True).sum()) / 1e6
 
 
-def _estimator(name: str, format: str, kinds: Any, params: dict[str, Any]) -> Any:
+def estimator_of(name: str, format: str, kinds: Any, params: dict[str, Any]) -> Any:
     found = set(kinds.values()) or {NUMERIC}
     if name == "naive-bayes":
         if format in ("svmlight", "text"):
