@@ -16,7 +16,7 @@ HELP = """Generative models from files: train, predict, evaluate, inspect.
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
 MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture, lda (topics) or hmm (sequences)."""
+mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, lda (topics) or hmm (sequences)."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -88,6 +88,9 @@ def train(
     model: Annotated[str, typer.Option(help=MODELS)] = "naive-bayes",
     loss: Annotated[str, typer.Option(help="ncll (conditional likelihood), nll (likelihood) or hinge.")] = "ncll",
     target: Target = None,
+    task: Annotated[
+        str, typer.Option(help="classification, regression, or auto: regression where the target has many fractions.")
+    ] = "auto",
     seed: Annotated[int | None, typer.Option(help="Of random numbers.")] = 0,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any parameter.")] = None,
     numeric: Names = None,
@@ -109,12 +112,14 @@ def train(
     header: Header = None,
     delimiter: Delimiter = None,
 ) -> None:
-    """Train a classifier: suffice train adult.csv --target income -o adult.sfc"""
-    from . import sequences, training
+    """Train a classifier or a regressor: suffice train adult.csv --target income -o adult.sfc"""
+    from . import regression, sequences, training
     from .notices import UsageError
 
-    if model not in training.CHOICES:
-        raise UsageError(f"--model {model!r} is not one of {', '.join(training.CHOICES)}")
+    if model not in (*training.CHOICES, *regression.MODELS):
+        raise UsageError(f"--model {model!r} is not one of {', '.join((*training.CHOICES, *regression.MODELS))}")
+    if task not in regression.TASKS:
+        raise UsageError(f"--task {task!r} is not one of {', '.join(regression.TASKS)}")
     if loss not in ("nll", "ncll", "hinge"):
         raise UsageError(f"--loss {loss!r} is not one of nll, ncll, hinge")
     kinds = "categorical" if model == "categorical-nb" else _kinds(numeric, categorical)
@@ -135,6 +140,7 @@ def train(
             classes=classes.split(",") if classes else None,
             memory=memory,
             max_words=max_words,
+            task=task,
         )
 
 
@@ -156,7 +162,7 @@ def predict(
     trained, _ = model_from(model)
     options = prediction.reading_options(trained, with_target=False)
     with _reader(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
-        room = sequences if trained.format in sequences.FORMATS else prediction
+        room: Any = sequences if trained.format in sequences.FORMATS else prediction
         room.predict(trained, reader, output, proba=proba, as_json=as_json)
 
 
@@ -170,10 +176,10 @@ def evaluate(
     header: Header = None,
     delimiter: Delimiter = None,
 ) -> None:
-    """Accuracy, log-loss, calibration error (15 bins), the three losses per row, and the confusion matrix."""
+    """Accuracy, log-loss, calibration error (15 bins), the losses per row, confusion; of a regressor RMSE, NLL, CRPS and coverage."""
     import json
 
-    from . import prediction, sequences
+    from . import prediction, regression, sequences
     from .errors import model_from
 
     trained, _ = model_from(model)
@@ -181,8 +187,11 @@ def evaluate(
     if target is not None:
         options["target"] = target
     with _reader(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
-        result = (sequences if trained.format in sequences.FORMATS else prediction).evaluate(trained, reader)
-    _print([json.dumps(result, ensure_ascii=False)] if as_json else prediction.evaluation_lines(result))
+        room: Any = sequences if trained.format in sequences.FORMATS else prediction
+        room = regression if trained.is_regressor else room
+        result = room.evaluate(trained, reader)
+    text = regression.lines if trained.is_regressor else prediction.evaluation_lines
+    _print([json.dumps(result, ensure_ascii=False)] if as_json else text(result))
 
 
 @app.command()

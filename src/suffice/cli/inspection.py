@@ -25,7 +25,7 @@ def summary(trained: Trained, head: dict[str, Any]) -> dict[str, Any]:
         "data": trained.format,
         "features": int(model.n_features_in_),
         "target": trained.target,
-        "classes": {str(label): _prior(model, k) for k, label in enumerate(model.classes_)},
+        "classes": {str(label): _prior(model, k) for k, label in enumerate(getattr(model, "classes_", ()))},
         "epochs": _plain(getattr(model, "n_iter_", None)),
         "bytes": sum(member["size"] for member in head["members"].values()),
     }
@@ -45,6 +45,8 @@ def _prior(model: Any, k: int) -> float | None:
 
 def learned(trained: Trained, top: int) -> dict[str, Any]:
     """{"means": {class: {feature: mean}}}, {"top": {class: [[feature, lift]]}} or {"topics": {class: [[word]]}}: what the model has."""
+    if trained.is_regressor:
+        return {}
     model, classes = trained.model, [str(label) for label in trained.classes]
     names = _feature_names(trained)
     if hasattr(model, "top_words"):

@@ -15,6 +15,7 @@ import numpy as np
 from ..evaluation.classification import Scores
 from ..files import DataError, Reader, Table
 from ..files.trained import Trained
+from . import regression
 from .errors import data_errors
 from .progress import progress
 
@@ -31,7 +32,10 @@ def reading_options(trained: Trained, with_target: bool) -> dict[str, Any]:
 
 def predict(trained: Trained, reader: Reader, output: str, *, proba: bool, as_json: bool) -> None:
     """A line for each row: the class, and with `proba` the probability of every class."""
-    names = ["prediction", *(f"p({label})" for label in trained.classes)] if proba else ["prediction"]
+    if trained.is_regressor:
+        names = regression.predicted_names() if proba else ["prediction"]
+    else:
+        names = ["prediction", *(f"p({label})" for label in trained.classes)] if proba else ["prediction"]
     with output_file(output) as file, progress("predicting") as update, data_errors(reader.name):
         writer = csv.writer(file, lineterminator="\n")
         for table in reader:
@@ -46,6 +50,8 @@ def predict(trained: Trained, reader: Reader, output: str, *, proba: bool, as_js
 
 
 def _predictions(trained: Trained, table: Table, proba: bool) -> Iterator[list[Any]]:
+    if trained.is_regressor:
+        return regression.predictions(trained, table, proba)
     X = trained.inputs(table)
     if not proba:
         return ([label] for label in trained.model.predict(X).tolist())

@@ -17,6 +17,7 @@ from ..files import DataError, Reader, Table
 from ..files.table import CATEGORICAL, NUMERIC
 from ..files.trained import Trained, prepared, stacked
 from ..saving import save
+from . import regression
 from .errors import data_errors
 from .notices import UsageError, say
 from .progress import progress
@@ -46,6 +47,7 @@ def train(
     classes: Sequence[str] | None = None,
     memory: float = 256.0,
     max_words: int | None = None,
+    task: str = "classification",
 ) -> None:
     """Fit what fits into `memory` (MB) as a whole; of a longer file, learn the rest as a stream."""
     start = time.perf_counter()
@@ -62,6 +64,10 @@ def train(
             following = next(reader, None)
         if tables[0].y is None:
             raise DataError(f"{reader.name} has no labels: name their column with --target")
+        if regression.is_regression(task, model, tables[0].y, tables[0].target):
+            rest = chain([] if following is None else [following], reader)
+            regression.train(reader, tables, rest, output, model=model, params=params)
+            return
         estimator = estimator_of(model, reader.format, tables[0].kinds, params)
         trained = prepared(estimator, tables, reader.format, max_words)
         n_rows = sum(table.n_rows for table in tables)
