@@ -49,6 +49,7 @@ _HOMES = {
     "ReliabilityDisplay": "figures",
     "StatesDisplay": "figures",
     "TransitionsDisplay": "figures",
+    "report": "reporting",
     "TopicDisplay": "figures",
 }
 

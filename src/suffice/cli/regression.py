@@ -106,17 +106,27 @@ def rows_of(trained: Trained, tables: Sequence[Table]) -> tuple[Any, np.ndarray]
     return stacked([trained.inputs(table) for table in tables]), y
 
 
-def predicted_names() -> list[str]:
-    return ["prediction", "std", "lower_90", "upper_90"]
-
-
-def predictions(trained: Trained, table: Table, full: bool) -> Iterator[list[Any]]:
-    """A row each: the mean, and with `full` the deviation and a 90 % interval."""
-    X = trained.inputs(table)
+def columns_of(trained: Trained, full: bool) -> list[str]:
+    """What a prediction is followed by, where all is asked for: probabilities of the classes, or deviation and interval."""
     if not full:
-        return ([value] for value in trained.model.predict(X).tolist())
-    columns = [*trained.model.predict(X, return_std=True), *trained.model.predict_interval(X, 0.9)]
-    return (list(row) for row in zip(*(column.tolist() for column in columns), strict=True))
+        return []
+    return ["std", "lower_90", "upper_90"] if trained.is_regressor else [f"p({label})" for label in trained.classes]
+
+
+def predictions(trained: Trained, X: Any, kept: Any, full: bool, explain: bool) -> Iterator[list[Any]]:
+    """A row each: columns that are kept, the mean, with `full` the deviation and a 90 % interval, with `explain` what cells add."""
+    model = trained.model
+    columns: list[Any] = [model.predict(X)]
+    if full:
+        columns = [*model.predict(X, return_std=True), *model.predict_interval(X, 0.9)]
+    columns = [*kept, *(column.tolist() for column in columns)]
+    if explain:
+        effects = model.explain(X)
+        most = np.argsort(-np.abs(effects), axis=1)[:, :5]
+        columns.append(
+            [{trained.columns[j]: float(own[j]) for j in order} for own, order in zip(effects, most, strict=True)]
+        )
+    return (list(row) for row in zip(*columns, strict=True))
 
 
 def evaluate(trained: Trained, reader: Reader) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def read(
         zero_based=zero_based,
     )
     source = Source(path)
-    return Reader(source, format or format_of(source, target), options)
+    return Reader(source, format or format_of(source, columns[0] if columns else target), options)
 
 
 class Reader:

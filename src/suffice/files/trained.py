@@ -26,8 +26,12 @@ class Trained:
     vocabulary: np.ndarray | None = None  # of texts: the words, in the order of the model's columns
     target: str | None = None
     zero_based: bool | None = None  # of svmlight
+    text_column: str | None = None  # of a table whose texts the model reads
 
-    stored_as: ClassVar[dict[str, str]] = {"format": "'table' 'svmlight' 'text'", "columns": "tuple of str"}
+    stored_as: ClassVar[dict[str, str]] = {
+        "format": "'table' 'svmlight' 'text' 'steps' 'letters'",
+        "columns": "tuple of str",
+    }
 
     def check_stored(self) -> None:
         """What a file must hold: columns, categories and words of the model's own number (`saving.schema`)."""
@@ -67,6 +71,8 @@ class Trained:
     @property
     def reading_format(self) -> str | None:
         """The format of files that this model reads, where it is one."""
+        if self.text_column is not None:
+            return None
         return {"table": None, "steps": None, "letters": "text"}.get(self.format, self.format)
 
     @property
@@ -146,7 +152,9 @@ class Trained:
         return known
 
 
-def prepared(model: Any, tables: Sequence[Table], format: str, max_words: int | None) -> Trained:
+def prepared(
+    model: Any, tables: Sequence[Table], format: str, max_words: int | None, text_column: str | None = None
+) -> Trained:
     """A `Trained` around an unfitted model: columns, categories and vocabulary as the first rows have them."""
     first, last = tables[0], tables[-1]
     if format == "svmlight":
@@ -160,7 +168,7 @@ def prepared(model: Any, tables: Sequence[Table], format: str, max_words: int | 
         except ValueError as error:
             raise DataError(f"the texts hold no words ({error})") from error
         words = np.array(vectorizer.get_feature_names_out(), dtype=object)
-        return Trained(model, "text", first.columns, {}, {}, words)
+        return Trained(model, "text", first.columns, {}, {}, words, first.target, None, text_column)
     categories = {
         name: tuple(last.X[name].cat.categories) for name in first.columns if first.kinds[name] == CATEGORICAL
     }

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +23,7 @@ from typing_extensions import override
 from ..families.base import Change, Family, room_below
 from ..families.rows import label_masses
 from ..saving.schema import require
-from .base import Enumerable, Moments, Natural, expected_logs, log_shares
+from .base import Enumerable, Moments, Natural, expected_logs, log_shares, side_by_side
 from .charts import JointChart
 from .forms import JointForm
 
@@ -97,10 +96,7 @@ class Joint(Enumerable):
 
     def split(self, X) -> list:
         """The columns of every family."""
-        if len(self.families) == 1:
-            return [X]
-        ends = (0, *self.cuts, self.n_features)
-        return [X[:, first:last] for first, last in pairwise(ends)]
+        return side_by_side(self.families, X)
 
     def with_outcomes(self, n_outcomes: int) -> Self:
         """The same families of another number of outcomes."""
