@@ -10,7 +10,7 @@ from scipy.integrate import quad, trapezoid
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import suffice
-from suffice import MixtureRegressor, load, save
+from suffice import GaussianRegressor, MixtureRegressor, load, save
 
 
 def bent(n=300, seed=0, share_missing=0.0):
@@ -28,7 +28,7 @@ def model():
     return MixtureRegressor(4, n_members=4, max_iter=30, random_state=0).fit(X, y)
 
 
-@parametrize_with_checks([MixtureRegressor(2, n_members=1, max_iter=15, random_state=0)])
+@parametrize_with_checks([MixtureRegressor(2, n_members=1, max_iter=15, random_state=0), GaussianRegressor()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -274,3 +274,37 @@ def planted(n, seed):
 
 def test_it_is_importable_from_the_package():
     assert suffice.MixtureRegressor is MixtureRegressor
+
+
+def test_one_gaussian_is_bayesian_ridge_where_nothing_is_missing():
+    from sklearn.datasets import load_diabetes
+    from sklearn.linear_model import BayesianRidge
+
+    X, y = load_diabetes(return_X_y=True)
+    Z = (X - X[:300].mean(axis=0)) / X[:300].std(axis=0)
+    ours, theirs = GaussianRegressor().fit(X[:300], y[:300]), BayesianRidge().fit(Z[:300], y[:300])
+    (mean, std), (their_mean, their_std) = (
+        ours.predict(X[300:], return_std=True),
+        theirs.predict(Z[300:], return_std=True),
+    )
+    np.testing.assert_allclose(mean, their_mean, rtol=0.01)
+    np.testing.assert_allclose(std, their_std, rtol=0.02)
+
+
+def test_one_gaussian_completes_cells_through_correlations():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(500, 1)) + 0.1 * generator.normal(size=(500, 3))
+    y = X.sum(axis=1) + 0.1 * generator.normal(size=500)
+    hidden = X.copy()
+    hidden[generator.random(X.shape) < 0.4] = np.nan
+    y_some = y.copy()
+    y_some[:50] = np.nan
+    model = GaussianRegressor().fit(hidden, y_some)
+    seen = ~np.isnan(hidden).all(axis=1)
+    assert np.sqrt(np.mean((model.predict(hidden) - y)[seen] ** 2)) < 0.35
+    _, std = model.predict(hidden, return_std=True)
+    assert std[~seen].mean() > 3 * std[seen].mean()
+    lower, upper = model.predict_interval(hidden, 0.9)
+    assert 0.85 < np.mean((y >= lower) & (y <= upper)) < 0.95
+    stream = GaussianRegressor().partial_fit(X[:250], y[:250]).partial_fit(X[250:], y[250:])
+    np.testing.assert_allclose(stream.predict(X), GaussianRegressor().fit(X, y).predict(X), atol=1e-2)

@@ -29,6 +29,7 @@ _HOMES = {
     "MixtureClassifier": "mixture",
     "MultinomialMixture": "mixture",
     "PoissonMixture": "mixture",
+    "GaussianRegressor": "regression",
     "MixtureRegressor": "regression",
     "register_family": "estimators.families",
     "register_loss": "losses",

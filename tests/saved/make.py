@@ -36,6 +36,7 @@ MODELS = {name: LIKELIHOOD for name in TABLES} | {
     "MultinomialMixture": {"n_components": 2, "random_state": 0},
     "PoissonMixture": {"n_components": 2, "random_state": 0},
     "MixedMixture": {"n_components": 2, "random_state": 0},
+    "GaussianRegressor": {},
     "MixtureRegressor": {"n_components": 2, "n_members": 1, "max_iter": 5, "random_state": 0},
     "LDAClassifier": {"n_topics": 1, "loss": "nll", "random_state": 0},
     "LatentDirichletAllocation": {"n_topics": 2, "random_state": 0},

@@ -33,7 +33,7 @@ HELP = """Generative models from files: train, predict, evaluate, inspect.
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
 MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture, lda (topics) or hmm (sequences)."""
+mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, lda (topics) or hmm (sequences)."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -119,6 +119,9 @@ def train(
         ),
     ] = None,
     target: Target = None,
+    task: Annotated[
+        str, typer.Option(help="classification, regression, or auto: regression where the target has many fractions.")
+    ] = "auto",
     seed: Annotated[int | None, typer.Option(help="Of random numbers.")] = 0,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any parameter.")] = None,
     kind: Kinds = None,
@@ -148,17 +151,19 @@ def train(
     decimal: Decimal = None,
     na: Missing = None,
 ) -> None:
-    """Train a classifier: suffice train adult.csv --target income -o adult.sfc
+    """Train a classifier or a regressor: suffice train adult.csv --target income -o adult.sfc
 
     Says how the columns were read, scores on rows held out, and what was kept; the model is trained on all rows."""
     from ..losses import LOSSES
-    from . import sequences, training
+    from . import regression, sequences, training
     from .guarding import refuse_overwriting
     from .holding import check
     from .notices import UsageError
 
-    if model not in training.CHOICES:
-        raise UsageError(f"--model {model!r} is not one of {', '.join(training.CHOICES)}")
+    if model not in (choices := (*training.CHOICES, *regression.MODELS)):
+        raise UsageError(f"--model {model!r} is not one of {', '.join(choices)}")
+    if task not in regression.TASKS:
+        raise UsageError(f"--task {task!r} is not one of {', '.join(regression.TASKS)}")
     if loss is not None and loss not in LOSSES:
         raise UsageError(f"--loss {loss!r} is not one of {', '.join(LOSSES)}")
     refuse_overwriting(output, data=data)
@@ -177,7 +182,7 @@ def train(
     if model != "hmm" and (sequence or time):
         raise UsageError(f"--sequence and --time are for --model hmm, not for {model}")
     named = classes.split(",") if classes else None
-    asked = training.Asked(named, memory, max_words, kinds, text, holdout, cv)
+    asked = training.Asked(named, memory, max_words, kinds, text, holdout, cv, task)
     with reader:
         if model == "hmm":
             sequences.train(reader, output, params=params, sequence=sequence, time=time)
@@ -230,10 +235,10 @@ def evaluate(
     decimal: Decimal = None,
     na: Missing = None,
 ) -> None:
-    """Accuracy, log-loss, calibration error (15 bins), the three losses per row, and the confusion matrix."""
+    """Accuracy, log-loss, calibration error (15 bins), the losses per row, confusion; of a regressor RMSE, NLL, CRPS and coverage."""
     import json
 
-    from . import prediction, sequences
+    from . import prediction, regression, sequences
     from .errors import model_from
 
     trained, _ = model_from(model)
@@ -242,8 +247,10 @@ def evaluate(
         options["target"] = target
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
     with _reader(data, format or trained.reading_format, **options) as reader:
-        result = (sequences if trained.format in sequences.FORMATS else prediction).evaluate(trained, reader)
-    print_lines([json.dumps(result, ensure_ascii=False)] if as_json else prediction.evaluation_lines(result))
+        room: Any = sequences if trained.format in sequences.FORMATS else prediction
+        result = (regression if trained.is_regressor else room).evaluate(trained, reader)
+    text = regression.lines if trained.is_regressor else prediction.evaluation_lines
+    print_lines([json.dumps(result, ensure_ascii=False)] if as_json else text(result))
 
 
 @app.command()

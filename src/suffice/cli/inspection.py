@@ -28,7 +28,7 @@ def summary(trained: Trained, head: dict[str, Any]) -> dict[str, Any]:
         "data": trained.format,
         "features": int(model.n_features_in_),
         "target": trained.target,
-        "classes": {str(label): _prior(model, k) for k, label in enumerate(model.classes_)},
+        "classes": {str(label): _prior(model, k) for k, label in enumerate(getattr(model, "classes_", ()))},
         "epochs": _plain(getattr(model, "n_iter_", None)),
         "bytes": sum(member["size"] for member in head["members"].values()),
     }

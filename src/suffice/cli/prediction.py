@@ -15,6 +15,7 @@ import numpy as np
 from ..evaluation.classification import Scores
 from ..files import DataError, Reader, Table
 from ..files.trained import Trained
+from . import regression
 from .errors import data_errors
 from .notices import UsageError
 from .progress import progress
@@ -42,7 +43,7 @@ def predict(
     with output_file(output) as file, progress("predicting") as update, data_errors(reader.name):
         writer = csv.writer(file, lineterminator="\n")
         for table in reader:
-            names = [*table.kept, "prediction", *(f"p({label})" for label in trained.classes if proba)]
+            names = [*table.kept, "prediction", *regression.columns_of(trained, proba)]
             names += ["because"] if explain else []
             if table.first_row == 0 and not as_json:
                 writer.writerow(names)
@@ -56,6 +57,8 @@ def predict(
 
 def _predictions(trained: Trained, table: Table, proba: bool, explain: bool) -> Iterator[list[Any]]:
     X = trained.inputs(table)
+    if trained.is_regressor:
+        return regression.predictions(trained, X, table.kept.values(), proba, explain)
     probabilities = trained.model.predict_proba(X)
     columns: list[Any] = [*table.kept.values(), trained.classes[probabilities.argmax(axis=1)].tolist()]
     columns += probabilities.T.tolist() if proba else []

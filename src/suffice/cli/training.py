@@ -18,6 +18,7 @@ from ..files import DataError, Reader, Table
 from ..files.table import CATEGORICAL, NUMERIC
 from ..files.trained import Trained, prepared, stacked
 from ..saving import save
+from . import regression
 from .columns import Arrangement
 from .errors import data_errors
 from .holding import held_out
@@ -51,6 +52,7 @@ class Asked:
     text: str | None = None
     holdout: float = 0.2
     folds: int | None = None
+    task: str = "auto"
 
 
 def train(reader: Reader, output: str, *, model: str, params: dict[str, Any], asked: Asked) -> None:
@@ -61,9 +63,12 @@ def train(reader: Reader, output: str, *, model: str, params: dict[str, Any], as
         if tables[0].y is None:
             raise DataError(f"{reader.name} has no labels: name their column with --target")
         tables, rest, format, arrangement = _arranged(tables, following, reader, asked)
-        estimator = estimator_of(model, format, tables[0].kinds, params)
         if arrangement is not None:
             arrangement.say()
+        if regression.is_regression(asked.task, model, tables[0].y, tables[0].target):
+            regression.train(reader, tables, iter(rest), output, model=model, params=params)
+            return
+        estimator = estimator_of(model, format, tables[0].kinds, params)
         text = asked.text if arrangement is None else arrangement.text
         with data_errors(reader.name):
             trained = prepared(estimator, tables, format, asked.max_words, text)

@@ -62,8 +62,8 @@ class Trained:
         """An estimator that was saved from Python, as far as it tells what it was trained on."""
         if isinstance(model, Trained):
             return model
-        if not hasattr(model, "predict") or not hasattr(model, "classes_"):
-            raise DataError(f"the file holds a {type(model).__name__}, not a fitted classifier")
+        if not hasattr(model, "predict") or not (hasattr(model, "classes_") or hasattr(model, "committees_")):
+            raise DataError(f"the file holds a {type(model).__name__}, not a fitted classifier or regressor")
         names = tuple(map(str, getattr(model, "feature_names_in_", ())))
         names = names or tuple(f"x{i}" for i in range(model.n_features_in_))
         return cls(model, "table", names, dict.fromkeys(names, NUMERIC))
@@ -74,6 +74,11 @@ class Trained:
         if self.text_column is not None:
             return None
         return {"table": None, "steps": None, "letters": "text"}.get(self.format, self.format)
+
+    @property
+    def is_regressor(self) -> bool:
+        """Whether the target is a number with a density."""
+        return hasattr(self.model, "log_density")
 
     @property
     def classes(self) -> np.ndarray:
@@ -129,7 +134,7 @@ class Trained:
                 rows[:, j] = X[name].to_numpy(dtype=np.float64, na_value=np.nan)
             return rows
         X = X.assign(**{name: self._known(X[name]) for name in self.columns if self.kinds[name] == CATEGORICAL})
-        if kinds == {CATEGORICAL}:
+        if kinds == {CATEGORICAL} and not self.is_regressor:
             codes = np.column_stack([X[name].cat.codes for name in self.columns]).astype(np.int64)
             return codes if codes.min(initial=0) >= 0 else np.where(codes < 0, np.nan, codes)
         return X
