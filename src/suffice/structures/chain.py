@@ -19,13 +19,14 @@ ones leave. Without `has_end` a sequence ends where it ends, and that says nothi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
 from ..families.charts import clipped_exp
 from ..families.records import Record
+from ..saving.schema import require
 from .base import Moments as JointMoments
 from .component_prior import ComponentPrior
 from .joint import Joint
@@ -73,6 +74,14 @@ class Chain:
     n_mixtures: int = 1
     emission_of: np.ndarray | None = None  # (S,): groups of the emissions' outcomes; None: one for every state
     row_ties: np.ndarray | None = None  # (S,)
+
+    stored_as: ClassVar[dict[str, str]] = {
+        "start_cells": "float?[n_outcomes] 0..1",
+        "cells": "float?[n_outcomes, n_outcomes] 0..1",
+    }
+
+    def check_stored(self) -> None:
+        require(isinstance(self.emissions, Joint), "emissions must be a joint distribution of columns")
 
     @property
     def n_outcomes(self) -> int:

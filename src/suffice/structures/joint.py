@@ -23,6 +23,7 @@ from typing_extensions import override
 
 from ..families.base import Change, Family, room_below
 from ..families.rows import label_masses
+from ..saving.schema import require
 from .base import Enumerable, Moments, Natural, expected_logs, log_shares
 from .charts import JointChart
 from .forms import JointForm
@@ -43,6 +44,14 @@ def loops(modules: tuple[str, ...], layout: str) -> dict:
 @dataclass(frozen=True, eq=False)
 class Joint(Enumerable):
     families: tuple[Family, ...]
+
+    def check_stored(self) -> None:
+        """What a file must hold: families of as many outcomes (`saving.schema`)."""
+        require(
+            self.families and all(isinstance(family, Family) for family in self.families), "families must be of columns"
+        )
+        counts = {family.n_outcomes for family in self.families}
+        require(len(counts) == 1, f"families side by side have {sorted(counts)} outcomes: they must have the same")
 
     @classmethod
     def of(cls, *families: Family) -> Self:

@@ -34,7 +34,8 @@ from ...reading.sequences import Sequences, sequences_of
 from ...structures.chain import Chain, ChainPrior, topology_cells
 from ...structures.chain_posterior import ChainConjugate
 from ...structures.component_prior import default_amount
-from ..checks import check_fits_together, check_jobs, check_one_of, check_tol, check_whole, is_number
+from .. import loaded
+from ..checks import check_jobs, check_one_of, check_tol, check_whole, is_number
 from ..contract import Contract
 from ..warm import last_fit
 from .answers import Answers
@@ -319,8 +320,11 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         topology_cells(self.topology, self.n_states)
 
     def _check_loaded(self) -> None:
-        if hasattr(self, "moments_"):
-            check_fits_together(type(self).__name__, self._stored_model, self.moments_, self.n_features_in_, None)
+        loaded.check_chain(self)
+
+    def _template(self, rows) -> Any:
+        """The chain of such steps that this estimator builds: what a file must hold."""
+        return self._chain(self._reader_, rows, np.ones(rows.shape[0]))
 
     @override
     def _report(self, number: int, line: dict) -> None:
