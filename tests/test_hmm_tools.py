@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,3 +56,13 @@ def test_the_transitions_are_drawn():
     )
     states = suffice.StatesDisplay.from_estimator(GaussianHMM(2, random_state=0).fit(X), X)
     assert states.expected.shape == (11,) and states.expected.max() > 4 > states.expected.min()
+
+
+def test_the_page_runs():
+    pytest.importorskip("matplotlib")
+    page = (Path(__file__).parent.parent / "docs" / "sequences.md").read_text()
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", page, flags=re.S):
+        exec(compile(block, "docs/sequences.md", "exec"), names)
+    assert 0 < names["quiet"] < 2 < 8 < names["busy"] < 11
+    assert (names["path"][:60] == names["path"][0]).mean() > 0.9 and not names["filled"].isna().any().any()

@@ -84,15 +84,19 @@ class ChainSteps:
 
     def scores(self, parameters: Parameters, part: slice) -> np.ndarray:
         """(rows, S) array: log p(x_t | state) and what is known of the state."""
-        scores = self.form.all_scores(parameters.coefficients, part)
+        scores = self.chain.state_scores(self.form.all_scores(parameters.coefficients, part))
         return scores if self.evidence is None else scores + self.evidence[part]
+
+    def _source(self, parameters: Parameters, rows: slice) -> tuple | None:
+        """The rows as compiled loops take them; None where scores must be made first."""
+        return source_of(self.form, parameters.coefficients, rows, self.evidence) if self.chain.is_plain else None
 
     def _run(
         self, mode: int, parameters: Parameters, weights: np.ndarray, has_sums: bool, k: int, shard: Shard
     ) -> Part:
         """What shard k adds: in one compiled call where the form has loops for it, lanes that scaling cannot hold by scores."""
         part = self._empty(mode, shard, has_sums)
-        source = source_of(self.form, parameters.coefficients, slice(shard.start, shard.stop), self.evidence)
+        source = self._source(parameters, slice(shard.start, shard.stop))
         if source is None:
             self._run_scores(mode, shard, parameters, weights, part)
             return part
@@ -127,13 +131,14 @@ class ChainSteps:
             part.begun, part.transitions, part.ended, posterior, part.steps, part.seams,
         )  # fmt: skip
         if has_sums:
-            self._add(shard, posterior, parameters.coefficients[1], part.out, part.mass)
+            self._add(shard, posterior, parameters.coefficients, part.out, part.mass)
 
     def _empty(self, mode: int, shard: Shard, has_sums: bool) -> Part:
         S, n, rows = self.chain.n_outcomes, len(shard.base), shard.stop - shard.start
         return Part(
-            np.zeros(n), np.zeros(S), np.zeros((S, S)), np.zeros(S), np.zeros(S), self.form.zeros() if has_sums else np.zeros(0),
-            np.zeros((n, 4, S)), np.zeros((0 if has_sums or mode == SCORE else rows, S)), np.zeros(rows if mode == FILTER else 0),
+            np.zeros(n), np.zeros(S), np.zeros((S, S)), np.zeros(S), np.zeros(self.chain.emissions.n_outcomes),
+            self.form.zeros() if has_sums else np.zeros(0), np.zeros((n, 4, S)),
+            np.zeros((0 if has_sums or mode == SCORE else rows, S)), np.zeros(rows if mode == FILTER else 0),
         )  # fmt: skip
 
     def _ends(self, shard: Shard, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
@@ -151,14 +156,17 @@ class ChainSteps:
             self._cells[k] = np.empty(n_cached(shard.length, self.chain.n_outcomes, self.form.X.shape[1]))
         return self._cells[k], is_filled
 
-    def _add(self, shard: Shard, posterior: np.ndarray, theta, out: np.ndarray, mass: np.ndarray) -> None:
+    def _add(self, shard: Shard, posterior: np.ndarray, coefficients, out: np.ndarray, mass: np.ndarray) -> None:
         """Sums of the statistics of a shard's steps that count."""
-        buffers, form = self.form.buffers(), self.form
+        buffers, form, (constant, theta) = self.form.buffers(), self.form, coefficients
         for first in range(shard.begin, shard.end, form.chunk):
             n = min(form.chunk, shard.end - first)
             own = posterior[first - shard.start : first - shard.start + n]
+            phi = form.read(first, n, buffers)
+            if not self.chain.is_plain:
+                own = self.chain.outcome_shares(form.scores(phi, theta) + constant, own)
             mass += np.ones(n) @ own
-            form.add(form.read(first, n, buffers), own, theta, out)
+            form.add(phi, own, theta, out)
 
     def _parts(self, mode: int, parameters: Parameters, weights: np.ndarray, has_sums: bool) -> list[Part]:
         """Every shard's part; pieces that do not agree at their seams are made again with a longer burn-in, in the end uncut."""
@@ -184,7 +192,13 @@ class ChainSteps:
         """The E-step on all sequences."""
         S = self.chain.n_outcomes
         parts = self._parts(SMOOTH, parameters, self.weights, True)
-        begun, xi, ended, mass, out = np.zeros(S), np.zeros((S, S)), np.zeros(S), np.zeros(S), self.form.zeros()
+        begun, xi, ended, mass, out = (
+            np.zeros(S),
+            np.zeros((S, S)),
+            np.zeros(S),
+            np.zeros(self.chain.emissions.n_outcomes),
+            self.form.zeros(),
+        )
         total = 0.0
         for shard, part in zip(self.plan(), parts, strict=True):
             begun, xi, ended = begun + part.begun, xi + part.transitions, ended + part.ended
@@ -237,7 +251,7 @@ class ChainSteps:
 
         def of_shard(shard: Shard) -> tuple[np.ndarray, ...]:
             rows, n, S = slice(shard.start, shard.stop), len(shard.base), len(log_start)
-            source = source_of(self.form, parameters.coefficients, rows, self.evidence)
+            source = self._source(parameters, rows)
             source = source_of_scores(self.scores(parameters, rows)) if source is None else source
             best, seams, states = np.zeros(n), np.zeros((n, 2, S)), np.zeros((n, 2), dtype=np.int64)
             best_in_lanes(

@@ -40,7 +40,7 @@ from ..contract import Contract
 from ..warm import last_fit
 from .answers import Answers
 from .sections import ALGORITHMS
-from .states import checked_cells, evidence_of
+from .states import checked_cells, checked_ties, evidence_of
 
 FIRST_BATCHES = 8  # mini-batches that the first call of partial_fit finds its start on
 
@@ -55,7 +55,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
     def __init__(
         self, n_states=1, *, topology="ergodic", transitions=None, start=None, has_end=False, tol=1e-4, max_iter=100, n_init=1,
         init_params="auto", prior="auto", algorithm="em", batch_size=None, sequence=None, time=None, n_jobs=None,
-        random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_mixtures=1,
+        ties=None,
     ):  # fmt: skip
         self.n_states = n_states
         self.topology = topology
@@ -78,6 +79,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         self.checkpoint = checkpoint
         self.checkpoint_minutes = checkpoint_minutes
         self.resume = resume
+        self.n_mixtures = n_mixtures
+        self.ties = ties
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
@@ -190,7 +193,13 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         emissions = self._emissions(reader, rows)
         if len(weights) and not (weights == weights[0]).all():
             emissions = emissions.centred(rows, weights)
-        return Chain(emissions, start, cells, bool(self.has_end))
+        emission_of, row_ties = checked_ties(self.ties, S, cells)
+        return Chain(emissions, start, cells, bool(self.has_end), int(self.n_mixtures), emission_of, row_ties)
+
+    def _n_outcomes(self) -> int:
+        """Outcomes of the emissions: components of all states' mixtures, once where states share them."""
+        shared = checked_ties(self.ties, self.n_states)[0]
+        return self.n_mixtures * (self.n_states if shared is None else int(shared.max()) + 1)
 
     def _keep(self, problem: ChainProblem, fit: Fit) -> None:
         assert fit.measure is not None and fit.first is not None
@@ -219,6 +228,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         self.startprob_, self.transmat_ = chain.start_of(moments), chain.transitions_of(moments)
         if chain.has_end:
             self.endprob_ = chain.end_of(moments)
+        if chain.n_mixtures > 1:
+            self.weights_ = chain.by_state(np.exp(chain.log_weights(moments.emissions)))
         self._expose(chain, moments)
 
     def _mean_base(self, rows: ChainSteps) -> float:
@@ -293,7 +304,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         return np.ascontiguousarray(rows, dtype=float)
 
     def _check_parameters(self) -> None:
-        for name in ("n_states", "max_iter", "n_init"):
+        for name in ("n_states", "max_iter", "n_init", "n_mixtures"):
             check_whole(name, getattr(self, name))
         check_one_of("algorithm", self.algorithm, ALGORITHMS)
         check_one_of("init_params", self.init_params, STARTS)
@@ -302,6 +313,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
             raise ValueError(f"prior={self.prior!r} is neither a number of pseudo-steps >= 0 nor 'auto'")
         if self.algorithm == "variational" and self.prior != "auto" and not self.prior > 0:
             raise ValueError(f"prior={self.prior!r}: algorithm='variational' needs a prior above 0")
+        if self.algorithm == "variational" and (self.n_mixtures > 1 or self.ties):
+            raise ValueError("algorithm='variational' knows neither n_mixtures nor ties; take 'em' or 'accelerated'")
         check_whole("batch_size", self.batch_size, none=True)
         check_jobs(self.n_jobs)
         topology_cells(self.topology, self.n_states)
