@@ -15,10 +15,12 @@ from scipy import sparse
 
 from ..choosing.recipes.base import Choice
 from ..families.records import Record
+from ..learners.online import Stream
 from ..reading.base import Reader
+from ..reading.frames_back import Schema
 from ..reading.mixed import Mixed
 from ..reading.tables import Codes, Counts
-from ..saving.schema import described, fulfils, require
+from ..saving.schema import described, fulfils, require, rules_of
 from ..structures.chain import Chain
 from ..structures.component_prior import ComponentPrior
 from ..structures.groups import Groups
@@ -62,6 +64,7 @@ def check_classifier(model: Any) -> None:
     with np.errstate(all="ignore"):
         model.natural_ = model._stored_model.natural_of(model.moments_)
         model._expose(model._stored_model, model.moments_)
+    require(hasattr(model._stream, "moved"), f"_stream must be a stream, and is {described(model._stream)}")
     check_stream("_stream", model._stream, model)
 
 
@@ -80,6 +83,10 @@ def check_mixture(model: Any) -> None:
     )
     with np.errstate(all="ignore"):
         model._finish(model._stored_model)
+    require(
+        model._stream is None or isinstance(model._stream, Stream),
+        f"_stream must be a stream, and is {described(model._stream)}",
+    )
     check_stream("_stream", model._stream, model)
 
 
@@ -94,6 +101,10 @@ def check_chain(model: Any) -> None:
     require(model._stored_model.has_end == bool(model.has_end), "_stored_model.has_end is not has_end")
     with np.errstate(all="ignore"):
         model._finish()
+    require(
+        model._stream is None or isinstance(model._stream, Stream),
+        f"_stream must be a stream, and is {described(model._stream)}",
+    )
     check_stream("_stream", model._stream, model)
 
 
@@ -139,6 +150,8 @@ def check_columns(estimator: Any) -> int:
     require(
         names is None or (isinstance(names, np.ndarray) and names.shape == (n,)), f"feature_names_in_ must be {n} names"
     )
+    schema = getattr(estimator, "_schema", None)
+    require(schema is None or isinstance(schema, Schema), f"_schema must be of a frame, and is {described(schema)}")
     return int(n)  # type: ignore[arg-type]
 
 
@@ -282,12 +295,10 @@ def check_stream(name: str, value: Any, estimator: Any, depth: int = 0) -> None:
         )
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
-            check_stream(f"{name}.{field.name}", getattr(value, field.name), estimator, depth + 1)
+            if field.name not in rules_of(type(value)):  # the others have been held to their rules
+                check_stream(f"{name}.{field.name}", getattr(value, field.name), estimator, depth + 1)
     else:
-        require(
-            value is None or isinstance(value, (bool, int, float, str, np.generic)),
-            f"{name} must not be {described(value)}",
-        )
+        require(value is None, f"{name} must not be {described(value)}")
 
 
 def is_unfitted(estimator: Any, needs: tuple[str, ...]) -> bool:
