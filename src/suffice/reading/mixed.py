@@ -85,12 +85,16 @@ class Mixed(Reader):
         for place, j in enumerate(self.order):
             name = self.columns[j]
             if self.kinds[name] in ("categorical", "bernoulli"):
-                rows[:, place], n_unseen = columns[j].coded(self.categories.get(name, []))
+                rows[:, place], n_unseen = self._codes(columns[j], name)
                 unseen += [name] * bool(n_unseen)
             else:
                 rows[:, place] = numbers(columns[j], name, self.kinds[name])
         warn_of_unseen(unseen)
         return rows
+
+    def _codes(self, column: Column, name: str) -> tuple[np.ndarray, int]:
+        """Codes of a category column, and how many values were unseen."""
+        return column.coded(self.categories.get(name, []))
 
     def _found(self, columns: list) -> list[str]:
         """The kind of every column, given or inferred."""
