@@ -25,7 +25,7 @@ TOOLS = Path(__file__).parent.parent / "tools"
 
 
 @pytest.mark.parametrize(
-    ("attack", "count"), [(storm, 120), (inputs, 400), (forge, 250)], ids=lambda value: getattr(value, "__name__", "")
+    ("attack", "count"), [(storm, 80), (inputs, 400), (forge, 200)], ids=lambda value: getattr(value, "__name__", "")
 )
 def test_nothing_is_found(attack, count):
     report = attack(count, SEED)

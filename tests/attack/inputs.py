@@ -148,7 +148,7 @@ def call(
         bad = [key for key, array in parameters(model) if not np.isfinite(array).all()]
         return f"{name} left {bad[0]} not finite" if bad else ""
     if name in ("predict_proba", "predict_component_proba") and group != NETWORK:
-        answer = np.asarray(answer).reshape(len(answer), -1)
+        answer = np.asarray(answer).reshape(len(answer), -1) if len(answer) else np.zeros((0, 1))
         if len(answer) and not np.abs(answer.sum(axis=1) - 1).max() <= 1e-12:
             return f"{name} has rows that do not add up to one"
     return ""

@@ -150,6 +150,9 @@ def check_columns(estimator: Any) -> int:
     require(
         names is None or (isinstance(names, np.ndarray) and names.shape == (n,)), f"feature_names_in_ must be {n} names"
     )
+    built = getattr(estimator, "_built_with", {})
+    known = isinstance(built, dict) and all(isinstance(name, str) and hasattr(estimator, name) for name in built)
+    require(known and all(isinstance(value, str) for value in built.values()), "_built_with must say parameters")
     schema = getattr(estimator, "_schema", None)
     require(schema is None or isinstance(schema, Schema), f"_schema must be of a frame, and is {described(schema)}")
     return int(n)  # type: ignore[arg-type]
@@ -290,7 +293,7 @@ def check_stream(name: str, value: Any, estimator: Any, depth: int = 0) -> None:
         wanted = [np.shape(family.typical(own)) for family, own in parts]
         good = isinstance(value.typical, tuple) and [np.shape(part) for part in value.typical] == wanted
         require(
-            good and all(np.isfinite(part).all() for part in value.typical),
+            good and all(part.dtype == np.float64 and np.isfinite(part).all() for part in value.typical),
             f"{name}.typical must be numbers of the shapes {wanted}",
         )
     elif is_dataclass(value) and not isinstance(value, type):
