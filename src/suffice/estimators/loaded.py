@@ -20,6 +20,7 @@ from ..reading.base import Reader
 from ..reading.frames_back import Schema
 from ..reading.mixed import Mixed
 from ..reading.tables import Codes, Counts
+from ..reading.words import Words
 from ..saving.schema import described, fulfils, require, rules_of
 from ..structures.chain import Chain
 from ..structures.component_prior import ComponentPrior
@@ -59,12 +60,16 @@ def check_classifier(model: Any) -> None:
     check_numbers(model, NUMBERS)
     require(len(model.class_count_) == n_classes, f"class_count_ must be {n_classes} numbers")
     require(isinstance(model.choice_, Choice), f"choice_ must be a Choice, and is {described(model.choice_)}")
-    require(isinstance(model.history_, dict), f"history_ must be a dict, and is {described(model.history_)}")
+    lists = isinstance(model.history_, dict) and all(isinstance(values, list) for values in model.history_.values())
+    require(lists, "history_ must be a dict of lists")
     model._multipliers = None  # they are of rows that the file does not have
     with np.errstate(all="ignore"):
         model.natural_ = model._stored_model.natural_of(model.moments_)
         model._expose(model._stored_model, model.moments_)
     require(hasattr(model._stream, "moved"), f"_stream must be a stream, and is {described(model._stream)}")
+    if hasattr(model._stream, "statistics"):
+        whole = isinstance(model._stream.statistics, Record) and isinstance(model._stream.moments, Record)
+        require(whole, "_stream must have statistics and moments")
     check_stream("_stream", model._stream, model)
 
 
@@ -170,6 +175,14 @@ def check_reader(estimator: Any, n_features: int) -> None:
             len(reader.categories) == n_features,
             f"_reader_ has categories of {len(reader.categories)} columns, the model {n_features}",
         )
+    if isinstance(reader, Words):
+        require(reader.is_copied == own.is_copied, "_reader_.is_copied is not the estimator's")
+        plain = hasattr(estimator, "classes_") or (reader.power, reader.norm, reader.unit) == (
+            own.power,
+            own.norm,
+            own.unit,
+        )
+        require(plain, "_reader_ has another power, norm or unit than the estimator's")
     if isinstance(reader, Mixed):
         require(
             len(reader.columns) == n_features, f"_reader_ has {len(reader.columns)} columns, the model {n_features}"
