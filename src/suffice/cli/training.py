@@ -18,6 +18,7 @@ from ..files import DataError, Reader, Table
 from ..files.table import CATEGORICAL, NUMERIC
 from ..files.trained import Trained, prepared, stacked
 from ..saving import save
+from ..saving.atomic import try_path
 from . import regression
 from .columns import Arrangement
 from .errors import data_errors
@@ -58,6 +59,7 @@ class Asked:
 def train(reader: Reader, output: str, *, model: str, params: dict[str, Any], asked: Asked) -> None:
     """Fit what fits into memory as a whole; of a longer file, learn the rest as a stream."""
     start = time.perf_counter()
+    try_output(output)
     with progress("reading") as update:
         tables, following = _first_tables(reader, asked.memory, update)
         if tables[0].y is None:
@@ -136,6 +138,16 @@ def _kept(estimator: Any) -> str:
     if getattr(choice, "setting", None) is None and loss != "nll" and "was given" not in reason:
         return f"kept: {type(estimator).__name__} at maximum likelihood ({reason})"
     return f"kept: {type(estimator).__name__} with loss {loss}" + (f" ({reason})" if reason else "")
+
+
+def try_output(output: str) -> None:
+    """Find out before hours of training that the result could not be written."""
+    if output == "-":
+        return
+    try:
+        try_path(output)
+    except OSError as error:
+        raise UsageError(f"--output {output}: {error.strerror or error}; nothing was trained") from error
 
 
 def _stream(trained: Trained, tables: list[Table], rest: Any, reader: Reader, classes: Any, update: Any) -> int:

@@ -15,10 +15,13 @@ from scipy import sparse
 
 from ..choosing.recipes.base import Choice
 from ..families.records import Record
+from ..learners.online import Stream
 from ..reading.base import Reader
+from ..reading.frames_back import Schema
 from ..reading.mixed import Mixed
 from ..reading.tables import Codes, Counts
-from ..saving.schema import described, fulfils, require
+from ..reading.words import Words
+from ..saving.schema import described, fulfils, require, rules_of
 from ..structures.chain import Chain
 from ..structures.component_prior import ComponentPrior
 from ..structures.groups import Groups
@@ -57,11 +60,16 @@ def check_classifier(model: Any) -> None:
     check_numbers(model, NUMBERS)
     require(len(model.class_count_) == n_classes, f"class_count_ must be {n_classes} numbers")
     require(isinstance(model.choice_, Choice), f"choice_ must be a Choice, and is {described(model.choice_)}")
-    require(isinstance(model.history_, dict), f"history_ must be a dict, and is {described(model.history_)}")
+    lists = isinstance(model.history_, dict) and all(isinstance(values, list) for values in model.history_.values())
+    require(lists, "history_ must be a dict of lists")
     model._multipliers = None  # they are of rows that the file does not have
     with np.errstate(all="ignore"):
         model.natural_ = model._stored_model.natural_of(model.moments_)
         model._expose(model._stored_model, model.moments_)
+    require(hasattr(model._stream, "moved"), f"_stream must be a stream, and is {described(model._stream)}")
+    if hasattr(model._stream, "statistics"):
+        whole = isinstance(model._stream.statistics, Record) and isinstance(model._stream.moments, Record)
+        require(whole, "_stream must have statistics and moments")
     check_stream("_stream", model._stream, model)
 
 
@@ -80,6 +88,10 @@ def check_mixture(model: Any) -> None:
     )
     with np.errstate(all="ignore"):
         model._finish(model._stored_model)
+    require(
+        model._stream is None or isinstance(model._stream, Stream),
+        f"_stream must be a stream, and is {described(model._stream)}",
+    )
     check_stream("_stream", model._stream, model)
 
 
@@ -94,6 +106,10 @@ def check_chain(model: Any) -> None:
     require(model._stored_model.has_end == bool(model.has_end), "_stored_model.has_end is not has_end")
     with np.errstate(all="ignore"):
         model._finish()
+    require(
+        model._stream is None or isinstance(model._stream, Stream),
+        f"_stream must be a stream, and is {described(model._stream)}",
+    )
     check_stream("_stream", model._stream, model)
 
 
@@ -139,6 +155,11 @@ def check_columns(estimator: Any) -> int:
     require(
         names is None or (isinstance(names, np.ndarray) and names.shape == (n,)), f"feature_names_in_ must be {n} names"
     )
+    built = getattr(estimator, "_built_with", {})
+    known = isinstance(built, dict) and all(isinstance(name, str) and hasattr(estimator, name) for name in built)
+    require(known and all(isinstance(value, str) for value in built.values()), "_built_with must say parameters")
+    schema = getattr(estimator, "_schema", None)
+    require(schema is None or isinstance(schema, Schema), f"_schema must be of a frame, and is {described(schema)}")
     return int(n)  # type: ignore[arg-type]
 
 
@@ -154,6 +175,14 @@ def check_reader(estimator: Any, n_features: int) -> None:
             len(reader.categories) == n_features,
             f"_reader_ has categories of {len(reader.categories)} columns, the model {n_features}",
         )
+    if isinstance(reader, Words):
+        require(reader.is_copied == own.is_copied, "_reader_.is_copied is not the estimator's")
+        plain = hasattr(estimator, "classes_") or (reader.power, reader.norm, reader.unit) == (
+            own.power,
+            own.norm,
+            own.unit,
+        )
+        require(plain, "_reader_ has another power, norm or unit than the estimator's")
     if isinstance(reader, Mixed):
         require(
             len(reader.columns) == n_features, f"_reader_ has {len(reader.columns)} columns, the model {n_features}"
@@ -277,17 +306,15 @@ def check_stream(name: str, value: Any, estimator: Any, depth: int = 0) -> None:
         wanted = [np.shape(family.typical(own)) for family, own in parts]
         good = isinstance(value.typical, tuple) and [np.shape(part) for part in value.typical] == wanted
         require(
-            good and all(np.isfinite(part).all() for part in value.typical),
+            good and all(part.dtype == np.float64 and np.isfinite(part).all() for part in value.typical),
             f"{name}.typical must be numbers of the shapes {wanted}",
         )
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
-            check_stream(f"{name}.{field.name}", getattr(value, field.name), estimator, depth + 1)
+            if field.name not in rules_of(type(value)):  # the others have been held to their rules
+                check_stream(f"{name}.{field.name}", getattr(value, field.name), estimator, depth + 1)
     else:
-        require(
-            value is None or isinstance(value, (bool, int, float, str, np.generic)),
-            f"{name} must not be {described(value)}",
-        )
+        require(value is None, f"{name} must not be {described(value)}")
 
 
 def is_unfitted(estimator: Any, needs: tuple[str, ...]) -> bool:

@@ -53,7 +53,7 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
             encoding=encoding,
             decimal=layout.decimal,
             thousands=layout.thousands,
-            chunksize=options.chunk_rows,
+            chunksize=options.rows_of_chunk(len(names)),
             low_memory=False,
         )
 
