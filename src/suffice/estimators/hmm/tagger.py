@@ -48,7 +48,7 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
     >>> X = [[["left", 1.0], ["left", 1.2], ["up", 0.1]], [["up", 0.3], ["left", 0.9], [None, 1.1]]] * 10
     >>> y = [["walk", "walk", "stand"], ["stand", "walk", None]] * 10
     >>> tagger = HMMTagger(kinds=["categorical", "gaussian"], random_state=0).fit(X, y)
-    >>> [tags.tolist() for tags in tagger.predict([[["up", 0.2], ["left", 1.0]], [["left", None]]])]
+    >>> [tags.tolist() for tags in tagger.predict([[["up", 0.2], ["left", 1.0]], [["left", 1.1]]])]
     [['stand', 'walk'], ['walk']]
     """
 
