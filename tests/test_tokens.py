@@ -62,7 +62,7 @@ def test_english_web_treebank_has_its_published_sizes(data_folder):
 
 
 def test_taggers_beat_counting_on_part_of_it(data_folder):
-    """On the first 1,500 sentences: counting, then the three losses; the discriminative ones are better on new sentences."""
+    """On the first 500 sentences: counting, then the three losses; the discriminative ones are better on new sentences."""
     from suffice.experiments import EXPERIMENTS, Options
 
     report = EXPERIMENTS["hmm-taggers"].run(Options(quick=True, say=lambda line: None))

@@ -21,7 +21,7 @@ from ..learners.quasi_newton import QuasiNewton
 from ..learners.state import Fit
 from ..learners.tag_data import TagData, likelihood_fit
 from ..learners.tag_margin import margin_fit
-from ..learners.tag_problem import TagProblem
+from ..learners.tag_problem import TagProblem, counted
 from ..learners.watch import Watch
 from ..structures.chain import ChainMoments
 from ..structures.tag_weights import TagWeights
@@ -39,6 +39,7 @@ ENOUGH_STEPS = 2000  # held out: then one part decides
 TRIAL_STEPS = 15  # of L-BFGS, from the solution of the setting before
 MORE_STEPS = 40  # where no setting was before
 PAIRS = 6  # steps that L-BFGS remembers: vectors are long
+REFITS = 2  # where cells are missing: their part in the loss depends on the model's columns, and those on the weights
 DEFAULT = 1.0  # strength where nothing can be held out
 
 
@@ -57,7 +58,7 @@ class TagOptions:
 class TagSolution:
     """What training gives back: moments of the hidden Markov model; `weights` are those it was made of (None: the likelihood)."""
 
-    data: TagData
+    data: TagData  # what was fitted
     moments: ChainMoments
     fit: Fit
     choice: Choice
@@ -83,8 +84,15 @@ def trained(
     fit = fitted(data, options, setting, generator, watch, start)
     if options.loss == "nll":
         return TagSolution(data, fit.moments, fit, choice, None)
+    counts = counted(data.form, data.offsets, data.labels, data.weights)
+    for _ in range(0 if options.loss == "hinge" or data.is_complete else REFITS):
+        refitted = data.with_tagging(data.tagging.fitting(fit.moments, counts))
+        fit = fitted(refitted, options, setting, generator, watch, fit.moments)
+        data = refitted
     weights = choice.temperature * fit.moments
-    moments = data.tagging.model(weights, float(data.weights.sum()), data.mean_length)
+    tagging = data.tagging.fitting(weights, counts) if data.is_complete or options.loss == "hinge" else data.tagging
+    data = data.with_tagging(tagging)
+    moments = tagging.model(weights, float(data.weights.sum()), data.mean_length)
     return TagSolution(data, moments, fit, choice, weights)
 
 
