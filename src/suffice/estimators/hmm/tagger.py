@@ -33,8 +33,8 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
 
     Use it for steps that are rows of categories, numbers or counts (sensors with an activity at every moment, words with columns of
     your own); for plain sentences there is `TextTagger`. Under "ncll" it is a linear-chain conditional random field, and what is kept
-    is a hidden Markov model with the same posterior, the one whose columns look like the data: it takes missing cells, and has densities
-    and samples.
+    is a hidden Markov model with the same posterior, the one whose columns look like the data: it takes missing cells, and has
+    densities and samples.
 
     PARAMETERS
     ATTRIBUTES
