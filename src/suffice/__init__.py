@@ -29,6 +29,7 @@ _HOMES = {
     "MixtureClassifier": "mixture",
     "MultinomialMixture": "mixture",
     "PoissonMixture": "mixture",
+    "MixtureRegressor": "regression",
     "register_family": "estimators.families",
     "register_loss": "losses",
     "BernoulliHMM": "hmm",
@@ -46,6 +47,8 @@ _HOMES = {
     "DensityDisplay": "figures",
     "ReliabilityDisplay": "figures",
     "StatesDisplay": "figures",
+    "TransitionsDisplay": "figures",
+    "report": "reporting",
     "TopicDisplay": "figures",
 }
 
