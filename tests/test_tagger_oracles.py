@@ -7,10 +7,12 @@ import pytest
 from chain_oracle import enumerated
 from tagger_cases import LENGTHS, S, cell_scores, conditional_loss, path_scores, rows_and_tags, some_weights, tag_steps
 
+from suffice.families.categorical import Categorical
 from suffice.kernels.structures import tag_patterns as loops
-from suffice.learners.tag_problem import TagProblem
+from suffice.learners.tag_problem import TagProblem, TagSteps, expected
+from suffice.structures.joint import Joint
 from suffice.structures.tag_patterns import patterns_of
-from suffice.structures.tag_weights import sums_of
+from suffice.structures.tag_weights import Tagging, sums_of
 
 WEIGHTS = np.array([1.0, 2.0, 1.0, 0.5, 0.0])
 
@@ -159,3 +161,15 @@ def posterior_of(tagging, moments, rows):
     chain = tagging.chain
     scores = chain.emissions.log_joint(moments.emissions, rows) - chain.emissions.log_masses(moments.emissions)
     return enumerated(scores, chain.start_of(moments), chain.transitions_of(moments), chain.end_of(moments))[1]
+
+
+def test_sums_of_categories_alone_reach_the_statistics():
+    """One family, and its sums are not in the form's own array: an E-step adds every step once."""
+    generator = np.random.default_rng(0)
+    codes = generator.integers(0, 3, (40, 2)).astype(float)
+    tagging = Tagging.of(Joint.of(Categorical(S, 2, np.array([3, 3]))), codes, np.ones(40))
+    steps = TagSteps.of(tagging, codes, np.array([0, 15, 40]), np.ones(2), generator.integers(0, S, 40))
+    for _ in range(4):
+        found = expected(tagging, steps.free, tagging.zeros())[1].emissions
+        np.testing.assert_allclose(found.mass.sum(), 40.0)
+        np.testing.assert_allclose(found.columns[0].count.sum(), 80.0)
