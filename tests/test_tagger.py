@@ -94,6 +94,20 @@ def test_missing_tags_and_cells(loss):
     assert tagger.score(holes, gappy) > 0.8
 
 
+@pytest.mark.parametrize("loss", ["ncll", "hinge"])
+def test_cells_that_are_missing_at_prediction_only_cost_little_more_than_under_the_likelihood(loss):
+    """Trained on complete steps, 40 % of the cells gone afterwards; and the density is near that of the likelihood."""
+    X, y = chains(200)
+    test, truth = chains(100, seed=1)
+    generator = np.random.default_rng(0)
+    holes = [np.where(generator.random(own.shape) < 0.4, np.nan, own) for own in test]
+    counting = HMMTagger(KINDS, loss="nll", random_state=0).fit(X, y)
+    tagger = HMMTagger(KINDS, loss=loss, random_state=0).fit(X, y)
+    assert tagger.score(holes, truth) > counting.score(holes, truth) - 0.03
+    n_steps = sum(map(len, test))
+    assert tagger.score_samples(test).sum() / n_steps > counting.score_samples(test).sum() / n_steps - 0.5
+
+
 def test_sequences_without_tags_raise_the_likelihood_of_new_ones_under_nll():
     X, y = chains(200)
     test, _ = chains(100, seed=1)

@@ -7,9 +7,12 @@ import pytest
 from chain_oracle import enumerated
 from tagger_cases import LENGTHS, S, cell_scores, conditional_loss, path_scores, rows_and_tags, some_weights, tag_steps
 
+from suffice.families.categorical import Categorical
 from suffice.kernels.structures import tag_patterns as loops
-from suffice.learners.tag_problem import TagProblem
+from suffice.learners.tag_problem import TagProblem, TagSteps, expected
+from suffice.structures.joint import Joint
 from suffice.structures.tag_patterns import patterns_of
+from suffice.structures.tag_weights import Tagging, sums_of
 
 WEIGHTS = np.array([1.0, 2.0, 1.0, 0.5, 0.0])
 
@@ -128,3 +131,45 @@ def test_ranks_are_those_of_a_dictionary():
     assert n == len(known)
     assert values[first[:n]].tolist() == known
     assert [known[place] for place in places] == values.tolist()
+
+
+def test_the_gauge_gives_the_data_s_margins_and_changes_no_posterior():
+    """Expected statistics of the columns, given how often each tag was counted, are those of the data (and of one pseudo-step)."""
+    rows, tags = rows_and_tags()
+    steps = tag_steps(rows, tags)
+    tagging, weights = steps.tagging, some_weights(steps.tagging, size=1.0)
+    fitting = tagging.fitting(weights, steps.counts)
+    for family, natural, first, own in zip(
+        tagging.emissions.families, fitting.naturals(weights), tagging.origin, steps.counts.emissions.columns, strict=True
+    ):  # fmt: skip
+        data = own + family.moments_of(first, np.full(S, 1.0 / S))
+        model = family.at_weight(family.moments_of(natural, np.ones(S)), data.weight)
+        for found, wanted in zip(sums_of(family, model), sums_of(family, data), strict=True):
+            axis = 1 if found.shape[-1] == S and family.outcome_axis == -1 else 0
+            np.testing.assert_allclose(found.sum(axis=axis), wanted.sum(axis=axis), rtol=1e-3, atol=1e-3)
+    one, other, at = tagging.model(weights), fitting.model(weights), 0
+    for length in LENGTHS[LENGTHS > 0]:
+        own = slice(at, at + length)
+        np.testing.assert_allclose(
+            posterior_of(fitting, other, rows[own]), posterior_of(tagging, one, rows[own]), atol=1e-12
+        )
+        at += length
+
+
+def posterior_of(tagging, moments, rows):
+    """By enumeration of all paths of one sequence."""
+    chain = tagging.chain
+    scores = chain.emissions.log_joint(moments.emissions, rows) - chain.emissions.log_masses(moments.emissions)
+    return enumerated(scores, chain.start_of(moments), chain.transitions_of(moments), chain.end_of(moments))[1]
+
+
+def test_sums_of_categories_alone_reach_the_statistics():
+    """One family, and its sums are not in the form's own array: an E-step adds every step once."""
+    generator = np.random.default_rng(0)
+    codes = generator.integers(0, 3, (40, 2)).astype(float)
+    tagging = Tagging.of(Joint.of(Categorical(S, 2, np.array([3, 3]))), codes, np.ones(40))
+    steps = TagSteps.of(tagging, codes, np.array([0, 15, 40]), np.ones(2), generator.integers(0, S, 40))
+    for _ in range(4):
+        found = expected(tagging, steps.free, tagging.zeros())[1].emissions
+        np.testing.assert_allclose(found.mass.sum(), 40.0)
+        np.testing.assert_allclose(found.columns[0].count.sum(), 80.0)

@@ -21,13 +21,13 @@ from ..learners.quasi_newton import QuasiNewton
 from ..learners.state import Fit
 from ..learners.tag_data import TagData, likelihood_fit
 from ..learners.tag_margin import margin_fit
-from ..learners.tag_problem import TagProblem
+from ..learners.tag_problem import TagProblem, counted
 from ..learners.watch import Watch
 from ..structures.chain import ChainMoments
 from ..structures.tag_weights import TagWeights
 from .calibration import CLIP
 from .folds import Deal, deal
-from .priors import ENOUGH, Setting
+from .priors import Setting
 from .recipes.base import Choice
 from .search import Axis, Plan, search
 
@@ -37,8 +37,10 @@ N_PARTS = 5
 MAX_SEQUENCES = 4000  # that take part in the choice
 ENOUGH_STEPS = 2000  # held out: then one part decides
 TRIAL_STEPS = 15  # of L-BFGS, from the solution of the setting before
+EVIDENCE = 2.0  # standard errors that more columns must gain
 MORE_STEPS = 40  # where no setting was before
 PAIRS = 6  # steps that L-BFGS remembers: vectors are long
+REFITS = 2  # where cells are missing: their part in the loss depends on the model's columns, and those on the weights
 DEFAULT = 1.0  # strength where nothing can be held out
 
 
@@ -57,7 +59,7 @@ class TagOptions:
 class TagSolution:
     """What training gives back: moments of the hidden Markov model; `weights` are those it was made of (None: the likelihood)."""
 
-    data: TagData
+    data: TagData  # what was fitted
     moments: ChainMoments
     fit: Fit
     choice: Choice
@@ -67,7 +69,7 @@ class TagSolution:
 def trained(
     data: TagData, options: TagOptions, generator, watch: Watch, narrower: Callable[[], TagData] | None = None
 ) -> TagSolution:  # fmt: skip
-    """The fit of all sequences, and what was chosen; `narrower()` are the same with fewer columns, taken if they do as well. It
+    """The fit of all sequences, and what was chosen; `narrower()` are the same with fewer columns, taken unless they lose. It
     begins where the fit of a fold ended."""
     choice, trial = chosen(data, options, generator, watch.child("choice"))
     setting = choice.setting
@@ -75,16 +77,24 @@ def trained(
     if narrower is not None and trial is not None:
         fewer = narrower()
         other = Trial(fewer, options, trial.dealt, generator, watch.child("narrower"))
-        score = float(other.losses_of(setting, MORE_STEPS).sum())
-        if score <= choice.score * (1 + ENOUGH):
+        losses = other.losses_of(setting, MORE_STEPS)
+        score, lost = float(losses.sum()), losses - trial.losses[setting]
+        if lost.sum() <= EVIDENCE * np.linalg.norm(lost):
             data, trial, temperature = fewer, other, other.temperatures[setting]
             choice = replace(choice, temperature=temperature, score=score, reason=reason_of(score))
     start = None if trial is None else trial.ends.get(setting)
     fit = fitted(data, options, setting, generator, watch, start)
     if options.loss == "nll":
         return TagSolution(data, fit.moments, fit, choice, None)
+    counts = counted(data.form, data.offsets, data.labels, data.weights)
+    for _ in range(0 if options.loss == "hinge" or data.is_complete else REFITS):
+        refitted = data.with_tagging(data.tagging.fitting(fit.moments, counts))
+        fit = fitted(refitted, options, setting, generator, watch, fit.moments)
+        data = refitted
     weights = choice.temperature * fit.moments
-    moments = data.tagging.model(weights, float(data.weights.sum()), data.mean_length)
+    tagging = data.tagging.fitting(weights, counts) if data.is_complete or options.loss == "hinge" else data.tagging
+    data = data.with_tagging(tagging)
+    moments = tagging.model(weights, float(data.weights.sum()), data.mean_length)
     return TagSolution(data, moments, fit, choice, weights)
 
 
@@ -163,6 +173,7 @@ class Trial:
         self.starts: list[Any] = [None] * n_folds
         self.ends: dict[Setting, Any] = {}  # weights of the first fold
         self.temperatures: dict[Setting, float] = {}
+        self.losses: dict[Setting, np.ndarray] = {}
 
     def losses_of(self, setting: Setting, max_iter: int = TRIAL_STEPS) -> np.ndarray:
         """What every held-out step adds to the score."""
@@ -177,7 +188,8 @@ class Trial:
         self.temperatures[setting] = temperature
         parts = [held_out_losses(data, solution, temperature) for data, solution in found]
         losses, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return losses * weights / weights.sum()
+        self.losses[setting] = losses * weights / weights.sum()
+        return self.losses[setting]
 
     def _temperature(self, found: list) -> float:
         """The factor on the weights with the lowest held-out log-loss: a hinge has no scale of its own."""

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 HOMES = {name: "text" for name in ("20ng", "r8", "r52", "webkb", "imdb", "cade", "amazon12")}
+HOMES["ud-english-ewt"] = "tagged"
 
 
 def names() -> list[str]:

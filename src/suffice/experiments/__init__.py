@@ -66,6 +66,9 @@ EXPERIMENTS = {
         Experiment("lecture-strings", "A mixture of string patterns, learned by EM", 0.5, "lectures.strings"),
         Experiment("hmm-lecture", "A hidden Markov model with states observed and hidden", 0.5, "lectures.chains"),
         Experiment("hmm-classifiers", "Hidden Markov models as classifiers of sequences", 30, "sequences.classifiers"),
+        Experiment(
+            "hmm-taggers", "Parts of speech by taggers with three losses, UD English EWT", 2, "sequences.taggers"
+        ),
         Experiment("mixture-classifiers", "Mixtures inside classifiers on five data sets", 8, "mixture.classifiers"),
         Experiment("masegosa2014-toy", "Section 4.1, Figure 1: three losses on the toy data", 1, "masegosa2014.toy"),
         Experiment("song2016-best", "Table 1 with our best settings: OCR letters and MNIST", 110, "song2016.best"),

@@ -7,11 +7,13 @@ CSV and TSV, Parquet, svmlight, `label<TAB>text` and `.ts` (series, as long tabl
 compressed (gzip, xz, bzip2, found by content); "-" is
 standard input. Labels are always text, None where the label is missing. Tables are DataFrames of float64 columns and
 categorical columns whose codes mean the same in every chunk; svmlight is CSR; text is a DataFrame of one column "text".
+Sentences with a token a line (CoNLL, CoNLL-U) are lists of words and of tags: `read_tokens`.
 """
 
 from __future__ import annotations
 
 from .reader import FORMATS, Reader, read
 from .table import MISSING, DataError, Table
+from .tokens import read_tokens
 
-__all__ = ["FORMATS", "MISSING", "DataError", "Reader", "Table", "read"]
+__all__ = ["FORMATS", "MISSING", "DataError", "Reader", "Table", "read", "read_tokens"]

@@ -74,6 +74,14 @@ class TagData:
             self.tagging, rows, offsets, self.weights[sequences], self.labels[steps], self.engine, form
         )  # fmt: skip
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether no cell is missing."""
+        return all(part.is_complete or not part.family.n_features for part in self.form.parts)
+
+    def with_tagging(self, tagging: Tagging) -> TagData:
+        return replace(self, tagging=tagging)
+
     def with_labels(self, labels: np.ndarray) -> TagData:
         return replace(self, labels=labels)
 

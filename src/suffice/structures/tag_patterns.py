@@ -118,7 +118,8 @@ class PatternForm(CategoryForm):
 
     @override
     def zeros(self):
-        return np.zeros((0, self.family.n_outcomes))
+        """A row that nothing is added to: sums are made by `record`, and a form without sums would not be asked for any."""
+        return np.zeros((1, self.family.n_outcomes))
 
     @override
     def add(self, phi, weights, theta, out):

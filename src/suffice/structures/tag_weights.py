@@ -7,8 +7,8 @@ Minus log p(y | x) is convex in the weights. They tilt a distribution p0 of each
 
     q_m(x | k) = p0_m(x) exp(<w_m(k), phi_m(x)> - Z_m(k)),                Z_m(k) = A_m(theta0 + w_m(k)) up to a constant
 
-p0 says the same of every tag, so it takes no part in p(y | x). Every exponential family is tilted this way: natural parameters are
-theta0 + w. The model with the emissions q, and (Azeraf, Monfrini and Pieczynski 2023)
+p0 says the same of every tag, so it takes no part in p(y | x) of complete steps (`tag_gauge` says which p0 is taken). Every exponential
+family is tilted this way: natural parameters are theta0 + w. The model with the emissions q, and (Azeraf, Monfrini and Pieczynski 2023)
 
     T_ij = exp(transitions_ij + sum_m Z_m(j)),   h = s T h + exp(end),   A_ij = s T_ij h_j / h_i,   stop_i = exp(end_i) / h_i
     start_j proportional to exp(start_j + sum_m Z_m(j)) h_j
@@ -33,6 +33,7 @@ from .base import Moments as JointMoments
 from .chain import Chain, ChainMoments, Parameters
 from .forms import JointForm
 from .joint import Joint
+from .tag_gauge import shift_of
 from .tag_patterns import PatternForm, Patterns
 
 MAX_LENGTH = 1000.0  # expected steps of a sequence of the model
@@ -170,6 +171,19 @@ class Tagging:
         return ChainMoments(
             n_sequences * start, visits[:, None] * A, visits * stop, JointMoments(visits, columns)
         )  # fmt: skip
+
+    def fitting(self, weights: TagWeights, counts: ChainMoments) -> Tagging:
+        """The same with an origin such that the model of these weights has columns like the data (`tag_gauge`), given counts."""
+        origin = []
+        for family, natural, first, own, units in zip(
+            self.emissions.families, self.naturals(weights), self.origin, counts.emissions.columns, self.units, strict=True
+        ):  # fmt: skip
+            if not family.n_features:
+                origin.append(first)
+                continue
+            inside = proper(natural, first)
+            origin.append(first + (inside - natural) + shift_of(family, inside, first, own, units))
+        return replace(self, origin=tuple(origin))
 
     def weights_of(self, moments: ChainMoments) -> TagWeights:
         """Weights with the posterior of a hidden Markov model (of a sequence that is complete)."""

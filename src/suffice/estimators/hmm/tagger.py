@@ -33,7 +33,8 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
 
     Use it for steps that are rows of categories, numbers or counts (sensors with an activity at every moment, words with columns of
     your own); for plain sentences there is `TextTagger`. Under "ncll" it is a linear-chain conditional random field, and what is kept
-    is the hidden Markov model with the same posterior: it takes missing cells, and has densities and samples.
+    is a hidden Markov model with the same posterior, the one whose columns look like the data: it takes missing cells, and has
+    densities and samples.
 
     PARAMETERS
     ATTRIBUTES
@@ -48,7 +49,7 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
     >>> X = [[["left", 1.0], ["left", 1.2], ["up", 0.1]], [["up", 0.3], ["left", 0.9], [None, 1.1]]] * 10
     >>> y = [["walk", "walk", "stand"], ["stand", "walk", None]] * 10
     >>> tagger = HMMTagger(kinds=["categorical", "gaussian"], random_state=0).fit(X, y)
-    >>> [tags.tolist() for tags in tagger.predict([[["up", 0.2], ["left", 1.0]], [["left", None]]])]
+    >>> [tags.tolist() for tags in tagger.predict([[["up", 0.2], ["left", 1.0]], [["left", 1.1]]])]
     [['stand', 'walk'], ['walk']]
     """
 

@@ -130,7 +130,7 @@ class TextTagger(HMMTagger):
             return self._data(own, reader.without_neighbours(rows), steps, weights, labels, engine)
 
         found = trained(data, self._options(), generator, watch, narrower)
-        reader.has_neighbours = found.data is data
+        reader.has_neighbours = found.data.rows is data.rows
         return found
 
     @override
