@@ -78,7 +78,7 @@ def test_labels_minus_one_zero_and_one_can_be_classes():
         (lambda: suffice.LatentDirichletAllocation(n_components=3), "n_topics"),
         (lambda: suffice.GaussianHMM(n_components=3), "n_states"),
         (lambda: suffice.GaussianDiscriminant(covariance_type="full"), "covariance"),
-        (lambda: suffice.GaussianMixture(reg_covar=1e-6), "prior"),
+        (lambda: suffice.BernoulliMixture(reg_covar=1e-6), "prior"),
         (lambda: suffice.TextClassifier(ngram_range=(1, 2)), "ngrams"),
         (lambda: suffice.GaussianNB(losss="nll"), "loss"),
     ],
