@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
 
-.PHONY: demo test bench docs lint format fuzz clean
+.PHONY: demo test bench docs dist lint format fuzz clean
 
 demo: $(READY)            ## our three losses against scikit-learn on data that ships with it
 	$(BIN)/suffice demo
@@ -18,6 +18,11 @@ bench: $(READY)           ## us and the peers in one run: make bench, or make be
 docs: $(VENV)/.docs       ## the site: docs/_build/html; every example runs, every warning is an error, every link inside is checked
 	OMP_NUM_THREADS=1 MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python tools/check_site.py docs/_build/html
+
+dist: $(READY)            ## source archive and wheel in dist/; the wheel is tried in an environment of its own
+	$(BIN)/python -m pip install --constraint constraints.txt -q build
+	rm -rf dist && $(BIN)/python -m build --outdir dist .
+	$(BIN)/python tools/check_wheel.py dist/*.whl
 
 lint: $(READY)
 	$(BIN)/ruff check .

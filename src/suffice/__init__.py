@@ -30,21 +30,26 @@ _HOMES = {
     "MixtureClassifier": "mixture",
     "MultinomialMixture": "mixture",
     "PoissonMixture": "mixture",
+    "MixtureRegressor": "regression",
     "register_family": "estimators.families",
     "register_loss": "losses",
     "BernoulliHMM": "hmm",
     "CategoricalHMM": "hmm",
     "GaussianHMM": "hmm",
     "HMMClassifier": "hmm",
+    "HMMTagger": "hmm",
     "MixedHMM": "hmm",
     "PoissonHMM": "hmm",
     "save": "saving",
     "load": "saving",
     "TextClassifier": "text",
+    "TextTagger": "text",
     "ConvergenceDisplay": "figures",
     "DensityDisplay": "figures",
     "ReliabilityDisplay": "figures",
     "StatesDisplay": "figures",
+    "TransitionsDisplay": "figures",
+    "report": "reporting",
     "TopicDisplay": "figures",
 }
 
@@ -56,10 +61,12 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
     from .figures import ReliabilityDisplay as ReliabilityDisplay
     from .figures import StatesDisplay as StatesDisplay
     from .figures import TopicDisplay as TopicDisplay
+    from .figures import TransitionsDisplay as TransitionsDisplay
     from .hmm import BernoulliHMM as BernoulliHMM
     from .hmm import CategoricalHMM as CategoricalHMM
     from .hmm import GaussianHMM as GaussianHMM
     from .hmm import HMMClassifier as HMMClassifier
+    from .hmm import HMMTagger as HMMTagger
     from .hmm import MixedHMM as MixedHMM
     from .hmm import PoissonHMM as PoissonHMM
     from .losses import register as register_loss  # noqa: F401
@@ -79,10 +86,13 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
     from .naive_bayes import MixedNB as MixedNB
     from .naive_bayes import MultinomialNB as MultinomialNB
     from .naive_bayes import PoissonNB as PoissonNB
+    from .regression import MixtureRegressor as MixtureRegressor
+    from .reporting import report as report
     from .saving import load as load
     from .saving import save as save
     from .sbn import SigmoidBeliefNetwork as SigmoidBeliefNetwork
     from .text import TextClassifier as TextClassifier
+    from .text import TextTagger as TextTagger
     from .topic import LatentDirichletAllocation as LatentDirichletAllocation
     from .topic import LDAClassifier as LDAClassifier
 

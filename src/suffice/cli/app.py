@@ -27,13 +27,14 @@ from .options import (
     Target,
     Text,
 )
+from .reading import kinds_of, reader_of
 
 HELP = """Generative models from files: train, predict, evaluate, inspect.
 
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
 MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture or lda (topics)."""
+mixed-nb, discriminant, mixture, lda (topics) or hmm (sequences)."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -78,41 +79,17 @@ def common(
         short_warnings()
 
 
-def _reader(path: str, format: str | None, **options: Any) -> Any:
-    from ..files import FORMATS, read
-    from .errors import data_errors
-    from .notices import UsageError
-
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"--format {format!r} is not one of {', '.join(FORMATS)}")
-    if (more := options.pop("na", None)) is not None:
-        from ..files import MISSING
-
-        options["missing"] = (*MISSING, *more)
-    if options.get("decimal") not in (None, ".", ","):
-        raise UsageError(f"--decimal {options['decimal']!r} is neither '.' nor ','")
-    with data_errors(path):
-        return read(path, format=format, **options)
-
-
-def _kinds(numeric: list[str] | None, categorical: list[str] | None, kinds: list[str] | None = None) -> dict[str, str]:
-    from .notices import UsageError
-
-    found = dict.fromkeys(numeric or [], "numeric") | dict.fromkeys(categorical or [], "categorical")
-    for pair in kinds or []:
-        name, equals, kind = pair.rpartition("=")
-        if not equals or kind not in ("numeric", "categorical"):
-            raise UsageError(f"--kind {pair!r} is not of the form COL=numeric or COL=categorical")
-        found[name] = kind
-    return found
-
-
 @app.command()
 def train(
     data: Data,
     output: Output,
     model: Annotated[str, typer.Option(help=MODELS)] = "naive-bayes",
-    loss: Annotated[str, typer.Option(help="ncll (conditional likelihood), nll (likelihood) or hinge.")] = "ncll",
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="ncll (conditional likelihood), hinge or nll (likelihood); by default hinge for words, else ncll."
+        ),
+    ] = None,
     target: Target = None,
     seed: Annotated[int | None, typer.Option(help="Of random numbers.")] = 0,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any parameter.")] = None,
@@ -132,6 +109,10 @@ def train(
     ] = 256,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 1 << 16,
     max_words: Annotated[int | None, typer.Option(help="Of texts: only the most frequent words.")] = None,
+    sequence: Annotated[
+        str | None, typer.Option(metavar="COL", help="Of hmm: which sequence a row is a step of.")
+    ] = None,
+    time: Annotated[str | None, typer.Option(metavar="COL", help="Of hmm: the order of the steps.")] = None,
     format: Format = None,
     header: Header = None,
     delimiter: Delimiter = None,
@@ -142,18 +123,19 @@ def train(
     """Train a classifier: suffice train adult.csv --target income -o adult.sfc
 
     Says how the columns were read, scores on rows held out, and what was kept; the model is trained on all rows."""
-    from . import training
+    from ..losses import LOSSES
+    from . import sequences, training
     from .guarding import refuse_overwriting
     from .holding import check
     from .notices import UsageError
 
     if model not in training.CHOICES:
         raise UsageError(f"--model {model!r} is not one of {', '.join(training.CHOICES)}")
-    if loss not in ("nll", "ncll", "hinge"):
-        raise UsageError(f"--loss {loss!r} is not one of nll, ncll, hinge")
+    if loss is not None and loss not in LOSSES:
+        raise UsageError(f"--loss {loss!r} is not one of {', '.join(LOSSES)}")
     refuse_overwriting(output, data=data)
     check(holdout, cv)
-    kinds = _kinds(numeric, categorical, kind)
+    kinds = kinds_of(numeric, categorical, kind)
     options: dict[str, Any] = {
         "target": target,
         "ignore": [*(drop or []), *(id_ or [])],
@@ -162,12 +144,17 @@ def train(
     }
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
     all_kinds = "categorical" if model == "categorical-nb" else kinds
-    reader = _reader(data, format, chunk_rows=chunk_rows, kinds=all_kinds, **options)
-    params = {"loss": loss, "random_state": seed} | training.parsed(settings or [])
+    reader = reader_of(data, format, chunk_rows=chunk_rows, kinds=all_kinds, **options)
+    params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
+    if model != "hmm" and (sequence or time):
+        raise UsageError(f"--sequence and --time are for --model hmm, not for {model}")
     named = classes.split(",") if classes else None
     asked = training.Asked(named, memory, max_words, kinds, text, holdout, cv)
     with reader:
-        training.train(reader, output, model=model, params=params, asked=asked)
+        if model == "hmm":
+            sequences.train(reader, output, params=params, sequence=sequence, time=time)
+        else:
+            training.train(reader, output, model=model, params=params, asked=asked)
 
 
 @app.command()
@@ -187,7 +174,7 @@ def predict(
     na: Missing = None,
 ) -> None:
     """The class of every row, as CSV or lines of JSON. A cell that cannot be read is missing, with a warning."""
-    from . import prediction
+    from . import prediction, sequences
     from .errors import model_from
     from .guarding import refuse_overwriting
 
@@ -195,8 +182,11 @@ def predict(
     trained, _ = model_from(model)
     options = prediction.reading_options(trained, with_target=False) | {"keep": keep or []}
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
-    with _reader(data, format or trained.reading_format, **options) as reader:
-        prediction.predict(trained, reader, output, proba=proba, explain=explain, as_json=as_json)
+    with reader_of(data, format or trained.reading_format, **options) as reader:
+        if trained.format in sequences.FORMATS:
+            sequences.predict(trained, reader, output, proba=proba, as_json=as_json)
+        else:
+            prediction.predict(trained, reader, output, proba=proba, explain=explain, as_json=as_json)
 
 
 @app.command()
@@ -215,7 +205,7 @@ def evaluate(
     """Accuracy, log-loss, calibration error (15 bins), the three losses per row, and the confusion matrix."""
     import json
 
-    from . import prediction
+    from . import prediction, sequences
     from .errors import model_from
 
     trained, _ = model_from(model)
@@ -223,8 +213,8 @@ def evaluate(
     if target is not None:
         options["target"] = target
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
-    with _reader(data, format or trained.reading_format, **options) as reader:
-        result = prediction.evaluate(trained, reader)
+    with reader_of(data, format or trained.reading_format, **options) as reader:
+        result = (sequences if trained.format in sequences.FORMATS else prediction).evaluate(trained, reader)
     print_lines([json.dumps(result, ensure_ascii=False)] if as_json else prediction.evaluation_lines(result))
 
 
@@ -254,10 +244,34 @@ def compare(
         trained, _ = model_from(path)
         options = prediction.reading_options(trained, with_target=True) | common
         options |= {} if target is None else {"target": target}
-        with _reader(data, format or trained.reading_format, **options) as reader:
+        with reader_of(data, format or trained.reading_format, **options) as reader:
             found.append(comparison.scored(trained, reader))
     result = comparison.compared(found[0], found[1], (first, second))
     print_lines([json.dumps(result, ensure_ascii=False)] if as_json else comparison.lines(result))
+
+
+@app.command()
+def report(
+    model: Model,
+    data: Data = "-",
+    output: Output = "report.html",
+    target: Target = None,
+    max_rows: Annotated[int, typer.Option(min=1, help="Rows read for the report.")] = 100_000,
+    format: Format = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+) -> None:
+    """One page of HTML about a model on rows: scores, reliability, columns that tell, worst rows. Needs no network."""
+    from . import prediction, reporting
+    from .errors import model_from
+
+    reporting.refuse_input(output, model, data)
+    trained, _ = model_from(model)
+    options = prediction.reading_options(trained, with_target=True)
+    if target is not None:
+        options["target"] = target
+    with reader_of(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
+        reporting.report(trained, reader, output, max_rows)
 
 
 @app.command()
@@ -266,13 +280,17 @@ def inspect(
     top: Annotated[int, typer.Option(help="How many features or words.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """What a model learned: the header, class means or top words."""
+    """What a model learned: the header, class means or top words; of a hidden Markov model its states."""
     import json
 
-    from . import inspection
+    from . import inspection, inspection_hmm
     from .errors import model_from
 
-    trained, head = model_from(model)
+    trained, head = model_from(model, with_chains=True)
+    if hasattr(trained, "transmat_"):
+        about = inspection_hmm.summary(trained, head, top)
+        print_lines([json.dumps(about, ensure_ascii=False)] if as_json else inspection_hmm.lines(about))
+        return
     about, found = inspection.summary(trained, head), inspection.learned(trained, top)
     text = [json.dumps(about | found, ensure_ascii=False)] if as_json else inspection.lines(about, found)
     print_lines(text)
@@ -301,9 +319,9 @@ def convert(
 
     refuse_overwriting(output, data=data)
     to = conversion.format_named(output, to)
-    options: dict[str, Any] = {"target": target, "kinds": _kinds(numeric, categorical, kind), "ignore": drop or []}
+    options: dict[str, Any] = {"target": target, "kinds": kinds_of(numeric, categorical, kind), "ignore": drop or []}
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
-    with _reader(data, format, **options) as reader:
+    with reader_of(data, format, **options) as reader:
         conversion.convert(reader, output, to)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet, Excel, svmlight or label<TAB>text; also .gz .xz")
+    str, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet, Excel, svmlight, label<TAB>text or .ts; also .gz .xz")
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file written by `suffice train` or suffice.save.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
@@ -15,7 +15,7 @@ Target = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COL", help="The label's column: name or position.")
 ]
 Format = Annotated[
-    str | None, typer.Option("--format", help="csv, tsv, parquet, excel, svmlight or text; else by name.")
+    str | None, typer.Option("--format", help="csv, tsv, parquet, excel, svmlight, text or ts; else by name.")
 ]
 Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether line 1 names the columns; else guessed.")

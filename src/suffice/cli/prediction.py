@@ -25,7 +25,7 @@ MOST_REASONS = 5
 def reading_options(trained: Trained, with_target: bool) -> dict[str, Any]:
     """How a file is read so that it fits the model."""
     target = {"target": trained.target} if with_target else {}
-    if trained.format == "text":
+    if trained.format in ("text", "letters"):
         return {"text": trained.text_column, **target} if trained.text_column is not None else {}
     if trained.format == "svmlight":
         return {"n_features": trained.model.n_features_in_, "zero_based": trained.zero_based}
@@ -39,7 +39,7 @@ def predict(
     """A line for each row: columns that are kept, the class, with `proba` the probability of every class, with `explain` why."""
     if explain and not hasattr(trained.model, "explain"):
         raise UsageError(f"--explain: a {type(trained.model).__name__} cannot say why")
-    with _output(output) as file, progress("predicting") as update, data_errors(reader.name):
+    with output_file(output) as file, progress("predicting") as update, data_errors(reader.name):
         writer = csv.writer(file, lineterminator="\n")
         for table in reader:
             names = [*table.kept, "prediction", *(f"p({label})" for label in trained.classes if proba)]
@@ -80,7 +80,7 @@ def feature_names(trained: Trained) -> list[str]:
 
 
 @contextmanager
-def _output(path: str) -> Iterator[IO[str]]:
+def output_file(path: str) -> Iterator[IO[str]]:
     if path == "-":
         yield sys.stdout
         sys.stdout.flush()
@@ -104,7 +104,7 @@ def evaluate(trained: Trained, reader: Reader) -> dict[str, Any]:
             if table.y is None:
                 raise DataError(f"{reader.name} has no labels: name their column with --target")
             has_label = np.array([label is not None for label in table.y], dtype=bool)
-            y = np.array([_position(label, positions, table) for label in table.y[has_label]], dtype=np.intp)
+            y = np.array([position(label, positions, table.first_row) for label in table.y[has_label]], dtype=np.intp)
             X = trained.inputs(table)
             joint, log_proba = trained.model.predict_joint_log_proba(X), trained.model.predict_log_proba(X)
             scores.update(joint[has_label], y, log_proba[has_label])
@@ -114,10 +114,10 @@ def evaluate(trained: Trained, reader: Reader) -> dict[str, Any]:
     return {**scores.summary(), "classes": classes, "confusion": scores.confusion.tolist()}
 
 
-def _position(label: str, positions: dict[str, int], table: Table) -> int:
+def position(label: str, positions: dict[str, int], first_row: int) -> int:
     if label not in positions:
         raise DataError(
-            f"the label {label!r} (rows from {table.first_row + 1}) is none of the model's classes: "
+            f"the label {label!r} (rows from {first_row + 1}) is none of the model's classes: "
             f"{', '.join(map(repr, list(positions)[:10]))}"
         )
     return positions[label]

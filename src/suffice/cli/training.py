@@ -35,6 +35,7 @@ MODELS = {
     "lda": ("suffice.topic:LDAClassifier", {NUMERIC}),
     "discriminant": ("suffice.discriminant:GaussianDiscriminant", {NUMERIC}),
     "mixture": ("suffice.mixture:MixtureClassifier", {NUMERIC, CATEGORICAL}),
+    "hmm": ("suffice.hmm:HMMClassifier", {NUMERIC, CATEGORICAL}),
 }
 CHOICES = ["naive-bayes", *MODELS]
 
@@ -60,7 +61,7 @@ def train(reader: Reader, output: str, *, model: str, params: dict[str, Any], as
         if tables[0].y is None:
             raise DataError(f"{reader.name} has no labels: name their column with --target")
         tables, rest, format, arrangement = _arranged(tables, following, reader, asked)
-        estimator = _estimator(model, format, tables[0].kinds, params)
+        estimator = estimator_of(model, format, tables[0].kinds, params)
         if arrangement is not None:
             arrangement.say()
         text = asked.text if arrangement is None else arrangement.text
@@ -206,7 +207,7 @@ def _megabytes(table: Table) -> float:
     return float(X.memory_usage(index=False, deep=True).sum()) / 1e6
 
 
-def _estimator(name: str, format: str, kinds: Any, params: dict[str, Any]) -> Any:
+def estimator_of(name: str, format: str, kinds: Any, params: dict[str, Any]) -> Any:
     found = set(kinds.values()) or {NUMERIC}
     if name == "naive-bayes":
         if format in ("svmlight", "text"):

@@ -7,6 +7,8 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any
 
+from typing_extensions import override
+
 # what others call it: what it is here, the first that the class has; and a word on it
 NAMES: dict[str, tuple[tuple[str, ...], str]] = {
     "var_smoothing": (("prior",), "pseudo-rows that keep variances positive"),
@@ -47,6 +49,7 @@ def answer(name: str, wrong: str, known: list[str]) -> str:
 class Habits:
     """A base whose subclasses refuse unknown parameters by name, with the right one."""
 
+    @override
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..files.table import CATEGORICAL, NUMERIC, DataError, Table
+from ..saving.schema import require
+from .table import CATEGORICAL, NUMERIC, DataError, Table
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Trained:
     """An estimator, and the columns, categories or vocabulary that turn rows of a file into its input."""
 
     model: Any
-    format: str  # "table", "svmlight" or "text"
+    format: str  # "table", "svmlight", "text", "steps" (of sequences) or "letters" (texts as sequences)
     columns: tuple[str, ...] = ()  # of a table
     kinds: Mapping[str, str] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -26,6 +27,35 @@ class Trained:
     target: str | None = None
     zero_based: bool | None = None  # of svmlight
     text_column: str | None = None  # of a table whose texts the model reads
+
+    stored_as: ClassVar[dict[str, str]] = {
+        "format": "'table' 'svmlight' 'text' 'steps' 'letters'",
+        "columns": "tuple of str",
+    }
+
+    def check_stored(self) -> None:
+        """What a file must hold: columns, categories and words of the model's own number (`saving.schema`)."""
+        n = getattr(self.model, "n_features_in_", None)
+        require(hasattr(self.model, "predict") and isinstance(n, int), "the model is not a fitted estimator")
+        if self.format == "table":
+            require(len(self.columns) == n == len(set(self.columns)), f"{len(self.columns)} columns for a model of {n}")
+            require(list(self.kinds) == list(self.columns), "kinds are not those of the columns")
+            require(set(self.kinds.values()) <= {NUMERIC, CATEGORICAL}, "kinds must be numeric or categorical")
+            named = {name for name, kind in self.kinds.items() if kind == CATEGORICAL}
+            require(set(self.categories) == named, "categories are not those of the categorical columns")
+            for name, values in self.categories.items():
+                texts = isinstance(values, tuple) and all(isinstance(value, str) for value in values)
+                require(
+                    texts and len(set(values)) == len(values), f"categories of {name!r:.40} must be different texts"
+                )
+        if self.format == "text":
+            words = self.vocabulary
+            require(isinstance(words, np.ndarray) and words.shape == (n,), f"the vocabulary must have {n} words")
+            found = words.tolist()  # type: ignore[union-attr]
+            require(
+                all(isinstance(word, str) for word in found) and len(set(found)) == n,
+                "the vocabulary must be different words",
+            )
 
     @classmethod
     def of(cls, model: Any) -> Trained:
@@ -41,7 +71,9 @@ class Trained:
     @property
     def reading_format(self) -> str | None:
         """The format of files that this model reads, where it is one."""
-        return None if self.format == "table" or self.text_column is not None else self.format
+        if self.text_column is not None:
+            return None
+        return {"table": None, "steps": None, "letters": "text"}.get(self.format, self.format)
 
     @property
     def classes(self) -> np.ndarray:
@@ -51,11 +83,30 @@ class Trained:
         """The estimator's X for some rows of a file of the same format."""
         if self.format == "text":
             return self._counts(table)
+        if self.format == "letters":
+            if table.columns != ("text",):
+                raise DataError("the model was trained on texts, but this file holds none; try --format text")
+            return list(table.X["text"])
+        if self.format == "steps":
+            return self._steps(table)
         if self.format == "svmlight":
             if not sp.issparse(table.X):
                 raise DataError("the model was trained on svmlight data, and this file is not; try --format svmlight")
             return table.X
         return self._frame(table)
+
+    def _steps(self, table: Table) -> Any:
+        """A DataFrame of steps: numbers, and texts for categories (None where missing)."""
+        if sp.issparse(table.X) or any(name not in table.X for name in self.columns):
+            raise DataError(
+                f"the model was trained on the columns {', '.join(self.columns[:20])}, which this file lacks"
+            )
+        X = table.X[list(self.columns)].copy()
+        for name in self.columns:
+            if self.kinds[name] == CATEGORICAL:
+                column = X[name].astype(object)
+                X[name] = column.where(column.notna(), None)
+        return X
 
     def _counts(self, table: Table) -> sp.csr_matrix:
         from sklearn.feature_extraction.text import CountVectorizer

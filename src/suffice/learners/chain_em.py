@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
+from typing_extensions import override
 
 from ..structures.chain import Chain, ChainMoments, ChainPrior
 from .chain_steps import ChainSteps, ExpectedSteps
@@ -24,6 +26,7 @@ from .starts import start_shares
 from .state import State
 
 BATCH = 32  # sequences of a mini-batch
+BINS = 32  # ranges of a column of numbers, for random labels
 
 
 @dataclass(eq=False)
@@ -104,6 +107,29 @@ class ChainProblem:
         return place
 
 
+@dataclass(eq=False)
+class VariationalChainProblem(ChainProblem):
+    """Minus the bound of the evidence; what moves are posteriors in the place of moments (`variational.VariationalEM`). `prior` is a
+    `structures.chain_posterior.ChainConjugate`."""
+
+    reseeds: bool = False
+
+    @override
+    def scale(self, measure: Measure) -> float:
+        """So that `tol` is the gain of the whole bound: states empty slowly."""
+        return 10.0
+
+    @override
+    def parameters(self, moments):
+        return self.prior.parameters(moments)
+
+    @override
+    def measured(self, moments, expected: ExpectedSteps) -> Measure:
+        objective = self.prior.divergence(moments) - expected.log_likelihood
+        loss = objective / max(self.rows.total, 1e-300)
+        return Measure(objective, loss, loss)
+
+
 # -- starts ------------------------------------------------------------------------------------------------------------
 
 STARTS = ("auto", "kmeans", "k-means++", "random", "parts")
@@ -112,7 +138,7 @@ STARTS = ("auto", "kmeans", "k-means++", "random", "parts")
 def start_statistics(rows: ChainSteps, how: str, generator, labels: np.ndarray | None = None) -> ChainMoments:
     """Statistics of some first labelling of the steps.
 
-    "kmeans", "k-means++": of steps as points; "random": soft labels from a Dirichlet; "parts": equal parts of every sequence.
+    "kmeans", "k-means++": of steps as points; "random": soft labels by value; "parts": equal parts of every sequence.
     `labels` (n,) are the states that are known (-1: not).
     """
     found = labelling(rows, how, generator, labels)
@@ -129,7 +155,7 @@ def labelling(rows: ChainSteps, how: str, generator, labels: np.ndarray | None) 
     if S == 1:
         return np.ones((n, 1))
     if how == "random":
-        return generator.dirichlet(np.full(S, 2.0), size=n)
+        return random_labels(rows.form.X, S, generator)
     if how == "parts":
         lengths = np.diff(rows.offsets)
         place = np.arange(n) - np.repeat(rows.offsets[:-1], lengths)
@@ -148,6 +174,22 @@ def labelling(rows: ChainSteps, how: str, generator, labels: np.ndarray | None) 
     coefficients = chain.coefficients(rows.form, prior.emissions.posterior(statistics))
     scores = rows.form.all_scores(coefficients, slice(0, n))
     return np.eye(S)[scores.argmax(axis=1)]
+
+
+def random_labels(X: np.ndarray, n_states: int, generator) -> np.ndarray:
+    """(n, S) array: soft labels by random liking of the states for values of every column (of numbers: for BINS ranges of them).
+
+    Labels drawn step by step would average out over many steps: all states would start alike, where EM does not move.
+    """
+    liking = np.zeros((len(X), n_states))
+    for column in X.T:
+        values, place = np.unique(column, return_inverse=True)
+        if len(values) > 2 * BINS:
+            edges = np.nanquantile(column, np.linspace(0, 1, BINS + 1)[1:-1])
+            place = np.searchsorted(edges, column)
+        table = generator.normal(size=(place.max(initial=0) + 1, n_states))
+        liking += np.where(np.isnan(column)[:, None], 0.0, table[place])
+    return softmax(liking / np.sqrt(max(X.shape[1], 1)), axis=1)
 
 
 def statistics_of(rows: ChainSteps, found: np.ndarray) -> ChainMoments:

@@ -23,6 +23,7 @@ import sklearn
 from .. import __version__
 from .atomic import PathOrFile, replacing
 from .names import name_of
+from .schema import SchemaError
 from .tree import ArchiveError, Decoder, Encoder, is_plain_objects
 
 FORMAT = "suffice-model"
@@ -60,6 +61,9 @@ def save(model: Any, path: PathOrFile) -> None:
     >>> file = io.BytesIO()  # or a path: "model.sfc"
     >>> suffice.save(model, file)
     """
+    unchanged = getattr(model, "_check_unchanged", None)
+    if callable(unchanged):
+        unchanged()  # or the file would hold a model that its parameters do not describe
     members: dict[str, bytes] = {}
     described: dict[str, dict[str, Any]] = {}
 
@@ -115,11 +119,7 @@ def load(path: PathOrFile, *, max_bytes: int | None = None) -> Any:
         limit = 20 * size + (64 << 20) if max_bytes is None else max_bytes
         head = _header_of(archive, min(limit, MAX_HEADER))
         arrays = _members_of(archive, head, limit)
-        model = Decoder(lambda member: arrays[member]).decode(head["object"])
-        check = getattr(model, "_check_loaded", None)  # a model's own test of shapes and domains
-        if callable(check):
-            check()
-        return model
+        return Decoder(lambda member: arrays[member]).decode(head["object"])
 
 
 def header(path: PathOrFile) -> dict[str, Any]:
@@ -165,6 +165,10 @@ def _opened(path: PathOrFile) -> Iterator[tuple[zipfile.ZipFile, int]]:
                 kind = "is empty" if not start else "is not a zip"
                 raise ArchiveError(f"the file {kind}: it was not written by suffice.save")
             yield stack.enter_context(zipfile.ZipFile(file)), size
+        except SchemaError as error:
+            raise ArchiveError(
+                f"{name!s}: {error}; the file was altered, or written by another version of suffice"
+            ) from error
         except ArchiveError as error:
             raise ArchiveError(f"{name!s}: {error}") from error
         except (*DAMAGE, OSError) as error:

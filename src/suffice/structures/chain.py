@@ -13,12 +13,13 @@ ones leave. Without `has_end` a sequence ends where it ends, and that says nothi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..families.charts import clipped_exp
 from ..families.records import Record
+from ..saving.schema import require
 from .base import Moments as JointMoments
 from .component_prior import ComponentPrior
 from .joint import Joint
@@ -64,6 +65,14 @@ class Chain:
     cells: np.ndarray  # (S, S)
     has_end: bool = False
 
+    stored_as: ClassVar[dict[str, str]] = {
+        "start_cells": "float?[n_outcomes] 0..1",
+        "cells": "float?[n_outcomes, n_outcomes] 0..1",
+    }
+
+    def check_stored(self) -> None:
+        require(isinstance(self.emissions, Joint), "emissions must be a joint distribution of columns")
+
     @property
     def n_outcomes(self) -> int:
         return self.emissions.n_outcomes
@@ -77,8 +86,11 @@ class Chain:
         """(S, S) or (S, S + 1) array: the cells of everything that can follow a state."""
         return np.hstack([self.cells, np.full((self.n_outcomes, 1), np.nan)]) if self.has_end else self.cells
 
-    def _left(self, moments: ChainMoments) -> np.ndarray:
+    def left(self, moments: ChainMoments) -> np.ndarray:
+        """Counts of everything that can follow a state, in the shape of `leaving`."""
         return np.hstack([moments.transitions, moments.end[:, None]]) if self.has_end else moments.transitions
+
+    _left = left
 
     def start_of(self, moments: ChainMoments) -> np.ndarray:
         """(S,) array: probabilities of the first state."""
@@ -87,11 +99,11 @@ class Chain:
     def transitions_of(self, moments: ChainMoments) -> np.ndarray:
         """(S, S) array A; with ends its rows add up to 1 - end."""
         S = self.n_outcomes
-        return np.ascontiguousarray(shares(self._left(moments), self.leaving)[:, :S])
+        return np.ascontiguousarray(shares(self.left(moments), self.leaving)[:, :S])
 
     def end_of(self, moments: ChainMoments) -> np.ndarray | None:
         """(S,) array: probabilities that the sequence is over after a state."""
-        return shares(self._left(moments), self.leaving)[:, -1].copy() if self.has_end else None
+        return shares(self.left(moments), self.leaving)[:, -1].copy() if self.has_end else None
 
     def coefficients(self, form, emissions: JointMoments) -> tuple:
         """(constant, theta) of the form: scores are log p(x_t | state)."""
@@ -117,7 +129,7 @@ class Chain:
         )
         for counts, cells in (
             (statistics.start, self.start_of(moments)),
-            (self._left(statistics), shares(self._left(moments), self.leaving)),
+            (self.left(statistics), shares(self.left(moments), self.leaving)),
         ):
             seen = counts != 0
             found += float(counts[seen] @ np.log(np.maximum(cells[seen], 1e-300)))
@@ -143,7 +155,7 @@ class ChainChart:
 
     def vector(self, moments: ChainMoments) -> np.ndarray:
         chain = self.chain
-        start, leaving = chain.start_of(moments), shares(chain._left(moments), chain.leaving)
+        start, leaving = chain.start_of(moments), shares(chain.left(moments), chain.leaving)
         logs = np.log(np.concatenate([start[self.start], leaving[self.leaving]]))
         return np.concatenate([logs, self.emissions.vector(moments.emissions)])
 

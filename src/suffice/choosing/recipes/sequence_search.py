@@ -18,12 +18,13 @@ from ..search import Walk
 
 AUTO = "auto"
 FEW_ROWS = 600  # sequences: fewer are held out in turn, a quarter each time
-LARGE = 300_000  # steps times classes: of more, trials are shorter and fewer
+LARGE = 300_000  # steps times classes: of more, trials are shorter and fewer, on at most twice as much
 TRIAL_STEPS, SHORT_TRIAL = 60, 30  # of the minimiser for a setting
 NUMBERS = ((1.0, 0.03), (3.0, 0.0), (1.0, 0.0), (0.3, 0.0), (0.01, 0.1))  # (strength, second), the usual one first
 SYMBOLS = ((1.0, 0.0), (0.3, 0.0), (0.1, 0.0), (3.0, 0.0), (1.0, 0.03))
 FEW_SYMBOLS = SYMBOLS[:3]
 SIZES = (1, 2, 3, 5, 8, 12, 16, 24, 32)  # of states
+LARGE_SIZES = (1, 2, 4, 8, 16, 32)
 MOST_NUMBERS, MOST_SYMBOLS = 24, 32  # states
 
 
@@ -71,6 +72,13 @@ def is_large(problem: Problem) -> bool:
     return float(problem.X.offsets[-1]) * problem.model.n_outcomes > LARGE
 
 
+def most_rows(problem: Problem) -> int:
+    """Sequences that take part in a choice."""
+    return max(
+        int(2 * LARGE * len(problem.y) / max(float(problem.X.offsets[-1]) * problem.model.n_outcomes, 1.0)), FEW_ROWS
+    )
+
+
 def trial_steps(problem: Problem) -> int:
     return SHORT_TRIAL if is_large(problem) else TRIAL_STEPS
 
@@ -97,7 +105,11 @@ def neighbour(problem: Problem, shape: Shape, way: int) -> Shape | None:
     most = MOST_SYMBOLS if is_of_symbols(problem) else MOST_NUMBERS
     if shape.topology == "left-right":
         most = min(most, int(np.median(problem.X.lengths)))
-    sizes = [size for size in SIZES if (size - shape.n_states) * way > 0 and size <= most]
+    sizes = [
+        size
+        for size in (LARGE_SIZES if is_large(problem) else SIZES)
+        if (size - shape.n_states) * way > 0 and size <= most
+    ]
     return shape._replace(n_states=min(sizes) if way > 0 else max(sizes)) if sizes else None
 
 

@@ -72,7 +72,14 @@ class Answers:
             following = before @ parameters.A
             parameters = parameters._replace(start=following / following.sum())
         with one_blas_thread():
-            return steps.unread(rows.filtered(parameters)[1])
+            posterior = rows.filtered(parameters)[1]
+        total = posterior.sum(axis=1, keepdims=True)
+        if len(total) and not total.min() > 0.5:
+            step = int(np.flatnonzero(~(total > 0.5))[0])
+            raise ValueError(
+                f"X cannot occur under this model from its step {step} on, so its states have no posterior"
+            )
+        return steps.unread(posterior / total)
 
     # -- densities ----------------------------------------------------------------------------------------------------
 

@@ -13,17 +13,29 @@ from typing_extensions import override
 
 from ...engines.threads import Engine, n_threads
 from ...learners.accelerated import AcceleratedEM
-from ...learners.chain_em import BATCH, STARTS, ChainProblem, OnlineChainEM, begun, start_statistics, stream
+from ...learners.chain_em import (
+    BATCH,
+    STARTS,
+    ChainProblem,
+    OnlineChainEM,
+    VariationalChainProblem,
+    begun,
+    start_statistics,
+    stream,
+)
 from ...learners.chain_steps import ChainSteps
 from ...learners.driver import Fit, run
 from ...learners.em import BatchEM
+from ...learners.variational import VariationalEM
 from ...learners.watch import Watch
 from ...reading.base import Reader
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...reading.sequences import Sequences, sequences_of
 from ...structures.chain import Chain, ChainPrior, topology_cells
+from ...structures.chain_posterior import ChainConjugate
 from ...structures.component_prior import default_amount
-from ..checks import check_fits_together, check_jobs, check_one_of, check_tol, check_whole, is_number
+from .. import loaded
+from ..checks import check_jobs, check_one_of, check_tol, check_whole, is_number
 from ..contract import Contract
 from ..warm import last_fit
 from .answers import Answers
@@ -136,8 +148,14 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
             statistics = start_statistics(sequences, self._start_kind(), child, labels)
             if problem is None:
                 problem = self._problem(sequences, statistics)
-            start = problem.prior.posterior(statistics) if last is None else last.moments
-            learner = {"em": BatchEM(), "accelerated": AcceleratedEM(), "online": OnlineChainEM(self._batch())}
+            if last is None or self.algorithm == "variational":
+                start = problem.prior.posterior(statistics if last is None else last.moments)
+            else:
+                start = last.moments
+            learner = {
+                "em": BatchEM(), "accelerated": AcceleratedEM(), "online": OnlineChainEM(self._batch()),
+                "variational": VariationalEM(),
+            }  # fmt: skip
             fit = run(
                 learner[self.algorithm], problem, start, child, max_epochs=self.max_iter, tol=self.tol, watch=watch
             )
@@ -147,6 +165,10 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         return problem, best
 
     def _problem(self, sequences: ChainSteps, statistics) -> ChainProblem:
+        if self.algorithm == "variational":
+            amount = 1.0 if self.prior == "auto" else float(self.prior)
+            prior = ChainConjugate.of(sequences.chain, sequences.form, statistics, amount)
+            return VariationalChainProblem(sequences, prior)
         amount = default_amount(sequences.chain.emissions) if self.prior == "auto" else float(self.prior)
         return ChainProblem(sequences, ChainPrior.of(sequences.chain, statistics, amount), reseeds=amount > 0)
 
@@ -174,6 +196,10 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         assert fit.measure is not None and fit.first is not None
         base = self._mean_base(problem.rows)
         self._stored_model, self.moments_ = problem.model, fit.moments
+        if self.algorithm == "variational":
+            self.posterior_, self.moments_ = fit.moments, problem.prior.mean_moments(fit.moments)
+        elif hasattr(self, "posterior_"):
+            del self.posterior_
         self.lower_bound_ = base - fit.measure.nll
         self.lower_bounds_ = [base - value for value in [fit.first.nll, *fit.history.get("nll", [])]]
         self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
@@ -212,6 +238,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         self
         """
         self._check_parameters()
+        if self.algorithm == "variational":
+            raise ValueError("partial_fit makes steps of online EM; algorithm='variational' has only fit")
         begins = not hasattr(self, "moments_")
         if not begins:
             self._check_unchanged()
@@ -272,13 +300,18 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         check_tol(self.tol)
         if self.prior != "auto" and not (is_number(self.prior) and 0 <= self.prior < np.inf):
             raise ValueError(f"prior={self.prior!r} is neither a number of pseudo-steps >= 0 nor 'auto'")
+        if self.algorithm == "variational" and self.prior != "auto" and not self.prior > 0:
+            raise ValueError(f"prior={self.prior!r}: algorithm='variational' needs a prior above 0")
         check_whole("batch_size", self.batch_size, none=True)
         check_jobs(self.n_jobs)
         topology_cells(self.topology, self.n_states)
 
     def _check_loaded(self) -> None:
-        if hasattr(self, "moments_"):
-            check_fits_together(type(self).__name__, self._stored_model, self.moments_, self.n_features_in_, None)
+        loaded.check_chain(self)
+
+    def _template(self, rows) -> Any:
+        """The chain of such steps that this estimator builds: what a file must hold."""
+        return self._chain(self._reader_, rows, np.ones(rows.shape[0]))
 
     @override
     def _report(self, number: int, line: dict) -> None:

@@ -2,7 +2,7 @@
 
 from ..sections import with_sections
 
-ALGORITHMS = ("em", "accelerated", "online")
+ALGORITHMS = ("em", "accelerated", "online", "variational")
 PARAMETERS = """
     Parameters
     ----------
@@ -26,8 +26,10 @@ PARAMETERS = """
         How a start is found: clusters of steps (numbers), random soft states (symbols), or equal parts of every sequence (left-right).
     prior : float or "auto", default="auto"
         Pseudo-steps of every state, one start and one step out of every state: no state collapses. 0 is maximum likelihood.
-    algorithm : {"em", "accelerated", "online"}, default="em"
-        Batch EM; EM that leaps along its path every other step; stepwise EM on mini-batches of sequences.
+    algorithm : {"em", "accelerated", "online", "variational"}, default="em"
+        Batch EM; EM that leaps along its path every other step; stepwise EM on mini-batches of sequences; variational Bayes, which
+        gives a posterior of the parameters (`posterior_`). `prior` is then the pseudo-steps out of every state (and starts) that a
+        Dirichlet spreads over the free cells (1 where "auto"; above 0), and `tol` the gain of the whole bound.
     batch_size : int or None, default=None
         Sequences of a mini-batch of "online" and `partial_fit`; None is 32.
     sequence, time : names of columns, default=None
@@ -55,6 +57,8 @@ ATTRIBUTES = """
     moments_ : record of arrays
         The model as expected sufficient statistics.
     lower_bound_, lower_bounds_ : mean log-likelihood of a step at the end, and after every pass.
+        Of "variational": the lower bound of the evidence, divided by the steps.
+    posterior_ : the posterior of the parameters ("variational" only); `moments_` and what is shown are its means.
     history_ : dict of lists
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why EM stopped.
     reseeded_ : list of states that were dying and began anew.
