@@ -55,6 +55,11 @@ def report(
     True
     """
     check_is_fitted(model)
+    if "tagger" in type(model).__module__:
+        raise TypeError(
+            f"{type(model).__name__} labels every step of a sequence; a report is of models of rows, texts and whole sequences. "
+            "Its scores: tagger.score(X, y)"
+        )
     given = rows.Rows.of(model, X, y, names, categories)
     kind = type(model).__name__
     page = Report(title or f"{kind}: a report", f"{given.described()}. Made by suffice without network.")
@@ -87,14 +92,18 @@ def asked(model: Any) -> Section:
     inner = getattr(model, "model_", model)
     text = []
     choice = getattr(inner, "choice_", None)
-    if choice is not None and choice.reason:
-        kept = "Maximum likelihood was kept" if choice.setting is None else "The prior was chosen on held-out rows"
-        text.append(f"{kept}: {choice.reason}.")
-    if stopped := getattr(inner, "stopped_", None):
+    setting, reason = getattr(choice, "setting", None), getattr(choice, "reason", None)
+    if reason:
+        kept = "Maximum likelihood was kept" if setting is None else "The prior was chosen on held-out rows"
+        text.append(f"{kept}: {reason}.")
+    elif isinstance(choice, str):
+        text.append(f"Chosen: {choice}.")
+    stopped = str(getattr(inner, "stopped_", None) or "")
+    if stopped and not stopped.startswith("maximum likelihood"):  # which was said
         text.append(f"Training stopped because {stopped}.")
     found = [[name.rstrip("_"), _plain(getattr(inner, name))] for name in SHOWN if hasattr(inner, name)]
-    if choice is not None and choice.setting is not None:
-        found += [[f"prior: {name}", _plain(value)] for name, value in vars(choice.setting).items()]
+    if hasattr(setting, "__dict__"):
+        found += [[f"prior: {name}", _plain(value)] for name, value in vars(setting).items()]
     chosen, rest = [row[:2] for row in params if row[2]], [row[:2] for row in params if not row[2]]
     tables = [Table(["parameter", "value"], chosen, "What was asked")] if chosen else []
     tables.append(Table(["parameter", "value"], rest, "Parameters at their defaults", is_folded=True))
