@@ -382,6 +382,19 @@ def test_reproduce(suffice, monkeypatch, folder):
     assert content["rows"][1]["ours"] is None and content["quick"] is True
 
 
+def test_demo_is_one_table_and_what_to_try_next(suffice, monkeypatch, folder):
+    from suffice.experiments import demo
+
+    figures = {"digits": (0.9, 0.2, 0.01, 1.0), "wine": (0.95, float("nan"), float("nan"), 0.5)}
+    table = {name: {"sklearn A": np.array(row), "suffice B": np.array(row)} for name, row in figures.items()}
+    assert len(demo.lines_of(table)) == 4 and demo.lines_of(table)[2].split()[-1] == "1.50"
+    monkeypatch.setattr(demo, "SETS", {"wine": demo.SETS["wine"]})
+    monkeypatch.setattr(demo, "draw", lambda *_: None)
+    code, out, _ = suffice("demo --quick --out pictures")
+    assert code == 0 and sum("suffice GaussianNB ncll" in line for line in out) == 1 and "paper" not in "".join(out)
+    assert any("suffice train DATA.csv" in line for line in out)
+
+
 def test_pipes(folder):
     run = shell(folder, "cat iris.csv | suffice train - -t species -o - | suffice predict - iris.csv --proba")
     assert run.returncode == 0 and len(run.stdout.splitlines()) == 151

@@ -78,7 +78,7 @@ def test_labels_minus_one_zero_and_one_can_be_classes():
         (lambda: suffice.LatentDirichletAllocation(n_components=3), "n_topics"),
         (lambda: suffice.GaussianHMM(n_components=3), "n_states"),
         (lambda: suffice.GaussianDiscriminant(covariance_type="full"), "covariance"),
-        (lambda: suffice.GaussianMixture(reg_covar=1e-6), "prior"),
+        (lambda: suffice.BernoulliMixture(reg_covar=1e-6), "prior"),
         (lambda: suffice.TextClassifier(ngram_range=(1, 2)), "ngrams"),
         (lambda: suffice.GaussianNB(losss="nll"), "loss"),
     ],
@@ -122,3 +122,19 @@ def test_texts_as_a_stream():
     fitted = suffice.TextClassifier(random_state=0, prior=1.0).fit(DOCUMENTS, LABELS)
     words = list(fitted.vocabulary_)
     assert list(fitted.partial_fit(DOCUMENTS[:4], LABELS[:4]).vocabulary_) == words
+
+
+def test_type_checkers_see_every_public_name():
+    """What `__getattr__` gives at run time is imported under TYPE_CHECKING from the same place."""
+    import ast
+    from pathlib import Path
+
+    tree = ast.parse(Path(suffice.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.asname: node.module
+        for node in ast.walk(block)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == suffice._HOMES

@@ -27,6 +27,7 @@ from .options import (
     Target,
     Text,
 )
+from .reading import kinds_of, reader_of
 
 HELP = """Generative models from files: train, predict, evaluate, inspect.
 
@@ -76,35 +77,6 @@ def common(
         from .notices import short_warnings
 
         short_warnings()
-
-
-def _reader(path: str, format: str | None, **options: Any) -> Any:
-    from ..files import FORMATS, read
-    from .errors import data_errors
-    from .notices import UsageError
-
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"--format {format!r} is not one of {', '.join(FORMATS)}")
-    if (more := options.pop("na", None)) is not None:
-        from ..files import MISSING
-
-        options["missing"] = (*MISSING, *more)
-    if options.get("decimal") not in (None, ".", ","):
-        raise UsageError(f"--decimal {options['decimal']!r} is neither '.' nor ','")
-    with data_errors(path):
-        return read(path, format=format, **options)
-
-
-def _kinds(numeric: list[str] | None, categorical: list[str] | None, kinds: list[str] | None = None) -> dict[str, str]:
-    from .notices import UsageError
-
-    found = dict.fromkeys(numeric or [], "numeric") | dict.fromkeys(categorical or [], "categorical")
-    for pair in kinds or []:
-        name, equals, kind = pair.rpartition("=")
-        if not equals or kind not in ("numeric", "categorical"):
-            raise UsageError(f"--kind {pair!r} is not of the form COL=numeric or COL=categorical")
-        found[name] = kind
-    return found
 
 
 @app.command()
@@ -168,7 +140,7 @@ def train(
         raise UsageError(f"--loss {loss!r} is not one of {', '.join(LOSSES)}")
     refuse_overwriting(output, data=data)
     check(holdout, cv)
-    kinds = _kinds(numeric, categorical, kind)
+    kinds = kinds_of(numeric, categorical, kind)
     options: dict[str, Any] = {
         "target": target,
         "ignore": [*(drop or []), *(id_ or [])],
@@ -177,7 +149,7 @@ def train(
     }
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
     all_kinds = "categorical" if model == "categorical-nb" else kinds
-    reader = _reader(data, format, chunk_rows=chunk_rows, kinds=all_kinds, **options)
+    reader = reader_of(data, format, chunk_rows=chunk_rows, kinds=all_kinds, **options)
     params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
     if model != "hmm" and (sequence or time):
         raise UsageError(f"--sequence and --time are for --model hmm, not for {model}")
@@ -215,7 +187,7 @@ def predict(
     trained, _ = model_from(model)
     options = prediction.reading_options(trained, with_target=False) | {"keep": keep or []}
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
-    with _reader(data, format or trained.reading_format, **options) as reader:
+    with reader_of(data, format or trained.reading_format, **options) as reader:
         if trained.format in sequences.FORMATS:
             sequences.predict(trained, reader, output, proba=proba, as_json=as_json)
         else:
@@ -246,7 +218,7 @@ def evaluate(
     if target is not None:
         options["target"] = target
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
-    with _reader(data, format or trained.reading_format, **options) as reader:
+    with reader_of(data, format or trained.reading_format, **options) as reader:
         room: Any = sequences if trained.format in sequences.FORMATS else prediction
         result = (regression if trained.is_regressor else room).evaluate(trained, reader)
     text = regression.lines if trained.is_regressor else prediction.evaluation_lines
@@ -279,7 +251,7 @@ def compare(
         trained, _ = model_from(path)
         options = prediction.reading_options(trained, with_target=True) | common
         options |= {} if target is None else {"target": target}
-        with _reader(data, format or trained.reading_format, **options) as reader:
+        with reader_of(data, format or trained.reading_format, **options) as reader:
             found.append(comparison.scored(trained, reader))
     result = comparison.compared(found[0], found[1], (first, second))
     print_lines([json.dumps(result, ensure_ascii=False)] if as_json else comparison.lines(result))
@@ -305,7 +277,7 @@ def report(
     options = prediction.reading_options(trained, with_target=True)
     if target is not None:
         options["target"] = target
-    with _reader(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
+    with reader_of(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
         reporting.report(trained, reader, output, max_rows)
 
 
@@ -354,9 +326,9 @@ def convert(
 
     refuse_overwriting(output, data=data)
     to = conversion.format_named(output, to)
-    options: dict[str, Any] = {"target": target, "kinds": _kinds(numeric, categorical, kind), "ignore": drop or []}
+    options: dict[str, Any] = {"target": target, "kinds": kinds_of(numeric, categorical, kind), "ignore": drop or []}
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
-    with _reader(data, format, **options) as reader:
+    with reader_of(data, format, **options) as reader:
         conversion.convert(reader, output, to)
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .notices import print_lines
+
+NEXT = (
+    "Next, with a table of your own:",
+    "  suffice train DATA.csv --target COLUMN -o model.sfc     how columns were read, what was kept, scores on rows held out",
+    "  suffice inspect model.sfc                               which columns tell the classes apart",
+    "  suffice predict model.sfc NEW.csv --proba --explain     classes, probabilities and why",
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -43,12 +49,9 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the picture goes.")] = Path("out"),
 ) -> None:
     """Our three losses against scikit-learn on data that ships with it."""
-    from ..experiments import Options, Report
+    from ..experiments import Options
     from ..experiments.demo import run as run_demo
-    from . import reproduction
 
-    sys.stdout.flush()
     out.mkdir(parents=True, exist_ok=True)
-    report = run_demo(Options(quick=quick, folder=out))
-    if isinstance(report, Report):
-        print_lines(reproduction.report_lines(report))
+    report = run_demo(Options(quick=quick, folder=out, say=print))
+    print_lines(["", *report.notes, *(f"picture: {path}" for path in report.pictures), "", *NEXT])

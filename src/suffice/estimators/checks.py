@@ -91,13 +91,13 @@ def check_fits_together(
     name: str, structure: Any, moments: Any, n_features: int, n_outcomes: int | None, width: int = 1
 ) -> None:
     """After reading from a file: arrays of the structure's own shapes, finite, with masses that are masses."""
-    largest = max(int(np.size(array)) for array in moments.arrays())
+    total = sum(int(np.size(array)) for array in moments.arrays())
     wanted = structure.n_outcomes if n_outcomes is None else n_outcomes * width
     if (
         structure.n_features != n_features
         or structure.n_outcomes != wanted
-        or not 0 < n_features <= max(largest, 1)
-        or wanted > largest
+        or not 0 < n_features <= max(total, 1)
+        or wanted > total
     ):
         raise ValueError(f"the file's {name} does not fit together: classes, columns and parameters differ in number")
     template = structure.no_statistics()

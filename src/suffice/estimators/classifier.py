@@ -54,6 +54,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         class_prior=None,
         class_weight=None,
         unlabelled_weight="auto",
+        unlabelled="auto",
         random_state=None,
         verbose=0,
         warm_start=False,
@@ -72,6 +73,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.unlabelled_weight = unlabelled_weight
+        self.unlabelled = unlabelled
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
@@ -134,7 +136,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         """
         self._check_parameters()
         loss, reader, before = self._loss(), self._reader(), dict(vars(self))
-        y, unlabelled = (y, None) if y is None else split_labels(y)
+        y, unlabelled = (y, None) if y is None else split_labels(y, marker=self.unlabelled)
         X, y = self._validated(reader, X, y, reset=True)
         self.classes_, codes = encoded(y, unlabelled)
         check_class_prior(self.class_prior, self.classes_)
@@ -256,7 +258,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
                 "class_weight='balanced' needs all rows at once: give weights {label: weight} for a stream"
             )
         known = self.classes_ if not first else None if classes is None else np.unique(classes)
-        y, unlabelled = split_labels(y, known)
+        y, unlabelled = split_labels(y, known, self.unlabelled)
         X, y = self._validated(reader, X, y, reset=first)
         if known is None:
             raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")

@@ -15,6 +15,7 @@ from ..reading.guards import naming, refuse_huge
 from ..reading.labels import is_missing
 from ..reading.sparse import checked_sparse
 from ..saving.checkpoints import Keeper, digest
+from .habits import Habits
 
 NO_LABELS = "no_validation"
 # what may differ between the fit that wrote a checkpoint and the one that resumes from it
@@ -26,7 +27,7 @@ BUILT = (
 )  # fmt: skip
 
 
-class Contract:
+class Contract(Habits):
     """A base of estimators with the parameters verbose, checkpoint, checkpoint_minutes and resume."""
 
     verbose: int

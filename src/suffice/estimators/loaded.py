@@ -199,14 +199,14 @@ def check_sizes(structure: Any, n_outcomes: int, n_features: int, moments: Any) 
     arrays = moments.arrays()
     good = all(type(array) is np.ndarray and array.dtype == np.float64 for array in arrays)
     require(good, "moments_ must be arrays of floats")
-    largest = max((array.size for array in arrays), default=0)
+    total = sum(array.size for array in arrays)  # of all: columns of several kinds lie in several arrays
     found = (getattr(structure, "n_outcomes", None), getattr(structure, "n_features", None))
     require(
         found == (n_outcomes, n_features),
         f"_stored_model is of {found} outcomes and columns, the model of {(n_outcomes, n_features)}",
     )
     require(
-        n_features <= max(largest, 1) and n_outcomes <= largest,
+        n_features <= max(total, 1) and n_outcomes <= total,
         "moments_ are of fewer numbers than the model has columns and outcomes",
     )
 

@@ -29,6 +29,9 @@ PARAMETERS = """
     unlabelled_weight : float or "auto", default="auto"
         What a row without a label counts, through its marginal likelihood (1: as much as a row under "nll"). "auto" takes the best
         of a few weights on held-out labelled rows, and 0 unless they gain.
+    unlabelled : a label, None or "auto", default="auto"
+        The label that stands for "no label" (beside None and NaN, which always do); None: there is none. "auto" is -1 where y is of
+        whole numbers with at least two other labels, none of them negative, and says so in a warning.
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
         Print a line a pass.

@@ -8,7 +8,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.utils.validation import check_is_fitted
 
+from ..reading.labels import class_weights, encoded, split_labels
 from .explaining import telling_columns
+from .habits import Habits
 from .naive_bayes import MultinomialNB
 
 __all__ = ["TextClassifier"]
@@ -16,7 +18,7 @@ __all__ = ["TextClassifier"]
 WEIGHINGS = ("tfidf", "count", "binary")
 
 
-class TextClassifier(ClassifierMixin, BaseEstimator):
+class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
     """A classifier of documents: tokenises, counts and weighs words, and trains a discriminative multinomial naive Bayes.
 
     Use it for raw strings when you want one object with sensible defaults. Nothing needs tuning: the prior is chosen on parts of
@@ -42,6 +44,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     algorithm : {"auto", "incremental", "stochastic", "batch", "paper"}, default="auto"
     max_epochs : int, default=100
     tol : float, default=1e-3
+    class_weight : dict {label: weight}, "balanced" or None, default=None
+        Factors on the weights of the documents; "balanced" gives every label the same total weight.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
@@ -57,6 +61,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     vocabulary_ : ndarray of words
+    idf_ : ndarray or None
+        What occurrences of every word are multiplied by under tf-idf.
     model_ : MultinomialNB
         The fitted model; its attributes say what was chosen.
 
@@ -72,7 +78,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self, *, loss="hinge", weighing="tfidf", ngrams=(1, 1), min_documents=1, max_words=None, lowercase=True,
         stop_words=None, token_pattern=r"(?u)\b\w\w+\b", prior="auto", algorithm="auto", max_epochs=100, tol=1e-3,
-        random_state=None, n_jobs=None, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        class_weight=None, random_state=None, n_jobs=None, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         self.loss = loss
         self.weighing = weighing
@@ -86,6 +92,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.algorithm = algorithm
         self.max_epochs = max_epochs
         self.tol = tol
+        self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -95,29 +102,74 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, documents, y, sample_weight=None) -> TextClassifier:
         """Learn from documents (an iterable of strings) and their labels."""
+        documents = checked(documents)
+        counter, weigher = self._begun(documents)
+        counts = counter.transform(documents)
+        model = self._model()
+        rows = counts if weigher is None else weigher.transform(counts, copy=False)
+        model.fit(rows, y, self._weights(y, sample_weight))
+        return self._keep(counter, weigher, model)
+
+    def partial_fit(self, documents, y, classes=None, sample_weight=None) -> TextClassifier:
+        """Learn from one batch of a stream. The first one fixes the words (and how they are weighed); it needs all `classes`."""
+        documents = checked(documents)
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all documents at once: give {{label: weight}} for a stream"
+            )
+        if hasattr(self, "model_"):
+            self.model_.partial_fit(self.rows_of(documents), y, classes, self._weights(y, sample_weight))
+            return self
+        counter, weigher = self._begun(documents)
+        counts, model = counter.transform(documents), self._model()
+        rows = counts if weigher is None else weigher.transform(counts, copy=False)
+        model.partial_fit(rows, y, classes, self._weights(y, sample_weight))
+        return self._keep(counter, weigher, model)
+
+    def _keep(self, counter: CountVectorizer, weigher: TfidfTransformer | None, model: MultinomialNB) -> TextClassifier:
+        self.model_, self.classes_, self.vocabulary_ = model, model.classes_, counter.get_feature_names_out()
+        self.idf_ = None if weigher is None else np.asarray(weigher.idf_)
+        return self
+
+    def _begun(self, documents: list):
+        """What counts the words of these documents, and what weighs them."""
         if self.weighing not in WEIGHINGS:
             raise ValueError(f"weighing={self.weighing!r} is not one of {', '.join(map(repr, WEIGHINGS))}")
-        counter = CountVectorizer(
-            ngram_range=tuple(self.ngrams), min_df=self.min_documents, max_features=self.max_words, lowercase=self.lowercase,
-            stop_words=self.stop_words, token_pattern=self.token_pattern, binary=self.weighing == "binary", dtype=np.float64,
+        counter = self._counting(min_df=self.min_documents, max_features=self.max_words)
+        counts = counter.fit_transform(documents)
+        return counter, TfidfTransformer(sublinear_tf=True).fit(counts) if self.weighing == "tfidf" else None
+
+    def _counting(self, **options) -> CountVectorizer:
+        return CountVectorizer(
+            ngram_range=tuple(self.ngrams), lowercase=self.lowercase, stop_words=self.stop_words,
+            token_pattern=self.token_pattern, binary=self.weighing == "binary", dtype=np.float64, **options,
         )  # fmt: skip
-        counts = counter.fit_transform(checked(documents))
-        weigher = TfidfTransformer(sublinear_tf=True).fit(counts) if self.weighing == "tfidf" else None
-        model = MultinomialNB(
+
+    def _model(self) -> MultinomialNB:
+        return MultinomialNB(
             loss=self.loss, prior=self.prior, algorithm=self.algorithm, max_epochs=self.max_epochs, tol=self.tol,
             random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose, checkpoint=self.checkpoint,
             checkpoint_minutes=self.checkpoint_minutes, resume=self.resume,
         )  # fmt: skip
-        model.fit(counts if weigher is None else weigher.transform(counts, copy=False), y, sample_weight)
-        self._counter, self._weigher, self.model_ = counter, weigher, model
-        self.classes_, self.vocabulary_ = model.classes_, counter.get_feature_names_out()
-        return self
+
+    def _weights(self, y, sample_weight):
+        """Weights of the documents times those of their labels."""
+        if self.class_weight is None:
+            return sample_weight
+        labels, unlabelled = split_labels(y)
+        classes, codes = encoded(labels, unlabelled)
+        weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        return class_weights(self.class_weight, classes, codes, weights)
 
     def rows_of(self, documents) -> sparse.csr_matrix:
         """The documents as the model reads them: weighed words."""
         check_is_fitted(self, "model_")
-        counts = self._counter.transform(checked(documents))
-        return counts if self._weigher is None else self._weigher.transform(counts, copy=False)
+        counts = self._counting(vocabulary=list(self.vocabulary_)).transform(checked(documents))
+        if self.idf_ is None:
+            return counts
+        weigher = TfidfTransformer(sublinear_tf=True)
+        weigher.idf_ = self.idf_
+        return weigher.transform(counts, copy=False)
 
     def predict(self, documents) -> np.ndarray:
         """The most probable label of every document."""

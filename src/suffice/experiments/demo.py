@@ -65,7 +65,8 @@ def run(options: Options) -> Report:
                     n_repeats,
                 )
             )
-        options.say(text_of(name, table[name]))
+    for line in lines_of(table):
+        options.say(line)
     path = options.folder / "demo.png"
     draw(path, table)
     report.pictures.append(path)
@@ -103,12 +104,19 @@ def measure(model, X, y, train, test) -> tuple[float, float, float, float]:
     )
 
 
-def text_of(name: str, rows: dict[str, np.ndarray]) -> str:
-    lines = [f"\n{name}", f"  {'':36}{'accuracy':>9}{'log-loss':>10}{'calib.err':>10}{'fit s':>8}"]
-    for model, (accuracy, loss, calibration, seconds) in rows.items():
-        parts = [f"{value:>10.3f}" if np.isfinite(value) else f"{'-':>10}" for value in (loss, calibration)]
-        lines.append(f"  {model:36}{accuracy:>9.4f}{parts[0]}{parts[1]}{seconds:>8.3f}")
-    return "\n".join(lines)
+def lines_of(table: dict[str, dict[str, np.ndarray]]) -> list[str]:
+    """One table: a line a model; accuracy, log-loss and calibration error on every set, and the seconds of all fits."""
+    sets, models = list(table), list(next(iter(table.values())))
+    lines = [f"{'':34}" + "".join(f"{name:^24}" for name in sets)]
+    lines += [f"{'':34}" + f"{'accuracy':>9}{'log-loss':>9}{'cal.':>6}" * len(sets) + f"{'fit s':>8}"]
+    for model in models:
+        cells = ""
+        for name in sets:
+            accuracy, loss, calibration, _ = table[name][model]
+            shown = [f"{value:.3f}" if np.isfinite(value) else "-" for value in (loss, calibration)]
+            cells += f"{accuracy:>9.4f}{shown[0]:>9}{shown[1]:>6}"
+        lines.append(f"{model:34}{cells}{sum(table[name][model][3] for name in sets):>8.2f}")
+    return lines
 
 
 def draw(path, table) -> None:

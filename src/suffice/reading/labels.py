@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -20,11 +21,12 @@ def is_missing(value) -> bool:
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
-def split_labels(y, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def split_labels(y, classes: np.ndarray | None = None, marker: Any = "auto") -> tuple[np.ndarray, np.ndarray]:
     """The labels, and which rows have none (those hold some label of another row).
 
     A row has no label where y is None, NaN or pandas NA; or -1, if y is of whole numbers with at least two other labels, none of
-    them negative (and -1 is not one of the given classes).
+    them negative (and -1 is not one of the given classes); or the `marker`, where one is given in the place of that rule (None: no
+    label stands for "no label").
     """
     array = np.asarray(y := values_of(y))
     if array.dtype == object and array.ndim == 1:
@@ -40,7 +42,9 @@ def split_labels(y, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.n
             np.zeros(len(array), bool) if hasattr(y, "dtype") else np.fromiter(map(is_missing, y), bool, len(array))
         )
     else:
-        unlabelled = is_minus_one(array, classes)
+        unlabelled = is_minus_one(array, classes) if is_auto(marker) else np.zeros(len(array), dtype=bool)
+    if marker is not None and not is_auto(marker):
+        unlabelled = unlabelled | np.array([bool(value == marker) for value in array.tolist()], dtype=bool)
     if not unlabelled.any():
         return array, unlabelled
     if unlabelled.all() and classes is not None:  # a batch of a stream
@@ -68,6 +72,10 @@ def values_of(y):
     return np.array([*values, None], dtype=object)[:-1] if None in values else np.asarray(values)
 
 
+def is_auto(marker: Any) -> bool:
+    return isinstance(marker, str) and marker == "auto"
+
+
 def is_text(labels: np.ndarray) -> bool:
     return labels.dtype.kind in "US" or (labels.dtype == object and isinstance(labels[0], (str, bytes)))
 
@@ -93,8 +101,8 @@ def is_minus_one(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     if others.dtype.kind not in "iuf" or len(others) < 2 or -1 in others or not (others >= 0).all():
         return np.zeros(len(y), dtype=bool)
     warnings.warn(
-        f"y is -1 in {int(minus.sum())} rows, which are taken as rows without a label. Give None or NaN to say so, or "
-        "labels as text if -1 is a class",
+        f"y is -1 in {int(minus.sum())} rows, which are taken as rows without a label. Give unlabelled=-1 to say "
+        "so, or unlabelled=None if -1 is a class",
         stacklevel=5,
     )
     return minus

@@ -38,6 +38,8 @@ PARAMETERS = """
     class_weight : dict {label: weight}, "balanced" or None, default=None
     unlabelled_weight : float or "auto", default="auto"
         What a sequence without a label counts; "auto" decides on held-out labelled ones.
+    unlabelled : a label, None or "auto", default="auto"
+        The label that stands for "no label"; None: there is none. "auto" is -1 beside at least two labels >= 0, with a warning.
     kinds, binarize : as in `MixedHMM` and `BernoulliHMM`
     sequence, time : names of columns, default=None
         Of a DataFrame of steps: which sequence a row is of, and its place there.

@@ -65,12 +65,13 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
     def __init__(
         self, n_states="auto", *, family="auto", covariance_type="diag", topology="auto", has_end="auto", changes="auto",
         loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=300, tol=1e-4, average=True, class_prior=None,
-        class_weight=None, unlabelled_weight="auto", kinds="auto", binarize=0.0, sequence=None, time=None, n_jobs=None,
+        class_weight=None, unlabelled_weight="auto", unlabelled="auto",
+        kinds="auto", binarize=0.0, sequence=None, time=None, n_jobs=None,
         random_state=None, verbose=0, warm_start=False, checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
             random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
             checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip
@@ -268,7 +269,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         steps = self._sequences(X, lengths, reset=reset)
-        y, unlabelled = split_labels(labels_of(y, steps), classes)
+        y, unlabelled = split_labels(labels_of(y, steps), classes, self.unlabelled)
         y = column_or_1d(y, warn=True)
         with naming("X and y"):
             check_consistent_length(np.zeros(steps.n_sequences), y)

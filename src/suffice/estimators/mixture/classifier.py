@@ -64,13 +64,14 @@ class MixtureClassifier(GenerativeClassifier):
 
     def __init__(
         self, n_components=2, *, family="gaussian", covariance_type="diag", loss="ncll", prior="auto", algorithm="auto",
-        step_size=None, max_epochs=150, tol=1e-6, average=True, class_prior=None, class_weight=None, unlabelled_weight="auto",
-        kinds="auto", binarize=0.0, min_categories=None, n_jobs=None, random_state=None, verbose=0, warm_start=False,
+        step_size=None, max_epochs=150, tol=1e-6, average=True, class_prior=None, class_weight=None,
+        unlabelled_weight="auto", unlabelled="auto", kinds="auto", binarize=0.0, min_categories=None,
+        n_jobs=None, random_state=None, verbose=0, warm_start=False,
         checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
             random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
             checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip

@@ -56,6 +56,8 @@ class LDAClassifier(GenerativeClassifier):
         Class probabilities to put in place of the learned ones.
     unlabelled_weight : float or "auto", default="auto"
         What a document without a label counts, through its marginal likelihood. "auto" decides on held-out labelled documents.
+    unlabelled : a label, None or "auto", default="auto"
+        The label that stands for "no label"; None: there is none. "auto" is -1 beside at least two labels >= 0, with a warning.
     n_jobs : int or None, default=None
         Threads (-1: one for every core). They do not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -103,7 +105,7 @@ class LDAClassifier(GenerativeClassifier):
     def __init__(
         self, n_topics=2, *, loss="ncll", inference="map", prior="auto", concentration="auto", row_norm="auto",
         nll_passes="auto", max_epochs="auto", tol=1e-3, share_word_topic=True, n_sweeps="auto", train_likelihood="plug-in",
-        likelihood="plug-in", class_prior=None, unlabelled_weight="auto", n_jobs=None, random_state=None, verbose=0,
+        likelihood="plug-in", class_prior=None, unlabelled_weight="auto", unlabelled="auto", n_jobs=None, random_state=None, verbose=0,
         checkpoint=None, checkpoint_minutes=3.0, resume=None,
     ):  # fmt: skip
         self.n_topics = n_topics
@@ -121,6 +123,7 @@ class LDAClassifier(GenerativeClassifier):
         self.likelihood = likelihood
         self.class_prior = class_prior
         self.unlabelled_weight = unlabelled_weight
+        self.unlabelled = unlabelled
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
