@@ -45,6 +45,7 @@ class Categorical(Family):
     n_categories: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     kernels = "suffice.kernels.families.categorical"
+    conditional = "categories"
     outcome_axis = -1
     is_normalised = True
 

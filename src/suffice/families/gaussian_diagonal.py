@@ -97,6 +97,7 @@ class GaussianDiagonal(Columns):
     location: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     kernels = "suffice.kernels.families.gaussian_diagonal"
+    conditional = "numbers"
     record: ClassVar[Any] = Moments
     natural: ClassVar[Any] = Natural
     n_statistics = 2
