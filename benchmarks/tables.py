@@ -61,8 +61,9 @@ class Encoded(BaseEstimator):
         self.kind = kind
 
     def fit(self, X, y):
-        numbers = [c for c in X if X[c].dtype.kind in "iuf"]
-        others = [c for c in X if c not in numbers]
+        used = [c for c in X if X[c].notna().any()]  # boosting cannot bin a column of nothing
+        numbers = [c for c in used if X[c].dtype.kind in "iuf"]
+        others = [c for c in used if c not in numbers]
         if self.kind == "linear":
             number = make_pipeline(
                 SimpleImputer(strategy="mean", add_indicator=True, keep_empty_features=True), StandardScaler()

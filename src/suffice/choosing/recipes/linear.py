@@ -15,7 +15,7 @@ clearly better (a true model, few rows) it is kept. Every fit ends at its optimu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from ...families.rows import dense
 from ...learners.driver import run
-from ...learners.linear.conditional import CERTIFIED, Conditional, Goal
+from ...learners.linear.conditional import CERTIFIED, Conditional, Goal, straightened
 from ...learners.linear.design import ClassSums, Design
 from ...learners.linear.settle import Tellers, settled
 from ...learners.problem import Problem
@@ -191,12 +191,13 @@ class Linear(Tables):
     def better_as_bins(self, folds: list[Fold], setting: TableSetting) -> tuple[str, ...]:
         """Columns that lose on the rows held out if the line through their bins takes the place of the bins."""
         lost: dict[str, float] = {}
+        names = self.reader_at(setting).sections[3]  # as the design has them
         for fold in folds:
-            (design, sums, held_out), T = fold.memory["view"], fold.memory[f"T{setting.bins}{setting.told}"]
+            (design, sums, held_out), T = fold.memory["view"], fold.memory[name_of(setting)]
             goal = Conditional.of(design, sums, setting.strength, setting.second, is_tied=True)
             y, weights = self.memo["y"][fold.number], self.memo["weights"][fold.number]
             before = weights @ clipped_losses(goal.scores(T, held_out), y)
-            for name, straight in zip(sorted(setting.bins), straightened(goal, T), strict=True):
+            for name, straight in zip(names, straightened(goal, T), strict=True):
                 after = weights @ clipped_losses(goal.scores(straight, held_out), y)
                 lost[name] = lost.get(name, 0.0) + float(after - before)
         return tuple(name for name in setting.bins if lost[name] > 0)
@@ -226,9 +227,9 @@ class Linear(Tables):
     def fold_scores(self, problem: Problem, fold: Fold, setting):
         design, sums, held_out = self.view(problem, fold, setting)
         goal = Conditional.of(design, sums, setting.strength, setting.second, not setting.per_class)
-        name = f"T{setting.bins}{setting.told}"
+        name = name_of(setting)
         T = goal.solved(fold.memory.get(name), TRIAL_TOL, TRIAL_STEPS)
-        fold.memory[name] = fold.memory["T"] = T
+        fold.memory[name] = T
         return goal.scores(T, held_out)
 
     @override
@@ -248,7 +249,7 @@ class Linear(Tables):
         if mean > EVIDENCE["likelihood"] * (1.0 + FEW / len(y)) * error:
             return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
         choice = self.calibrated(held_out, setting, score)
-        self.memo["start"] = held_out.best_memories[0].get("T") if held_out.best_memories else None
+        self.memo["start"] = held_out.folds[0].memory.get(name_of(setting))
         return replace(choice, reason=f"held-out log-loss {score:.4f} at {said(setting)}")
 
     # -- the fit ------------------------------------------------------------------------------------------------------
@@ -277,14 +278,15 @@ class Linear(Tables):
             problem = replace(problem, prior=given)
         sums = ClassSums(design, problem.y, problem.weights, problem.model.n_outcomes)
         goal = Conditional.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
-        fit, T = self.searched(goal, self.memo.get("start"), generator, watch)
+        fit, T = self.searched(goal, warm_start(goal, warm) or self.memo.get("start"), generator, watch)
         moments = settled(problem.model, goal, T, tellers)
         if not problem.model.in_domain(moments):
             raise FloatingPointError("the settled density left its domain")
         measure = problem.measure(moments)
         fit.moments, fit.measure = moments, measure
         for name in ("nll", "ncll", "hinge", "accuracy"):
-            fit.history[name] = [np.nan] * (len(fit.history["objective"]) - 1) + [getattr(measure, name)]
+            fit.history[name] = [getattr(measure, name)] * len(fit.history["objective"])  # of the optimum
+        fit.multipliers = np.concatenate(T)  # a warm start for the same rows
         return Trained(problem, fit, choice, statistics, reader=reader)
 
     def searched(self, goal: Conditional, start, generator, watch: Watch) -> tuple[Fit, list[np.ndarray]]:
@@ -307,21 +309,15 @@ class Linear(Tables):
         return fit, goal.unpacked(vector)
 
 
-def straightened(goal: Conditional, T: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
-    """For every column of bins in turn: the parameters with the line through its logits (least squares over the rows)."""
-    place = next(number for number, layout in enumerate(goal.design.layouts) if layout.kind == "bins")
-    part, layout, own = goal.parts[place], goal.design.layouts[place], T[place + 1]
-    logits, count = part.logits(own), goal.sums.counts[layout.cells].sum(axis=1)
-    m = layout.family.n_features
-    for j, (first, size) in enumerate(zip(layout.family.offset, layout.family.n_categories, strict=True)):
-        cells = slice(first, first + size)
-        weight = count[cells] / max(float(count[cells].sum()), 1e-300)
-        centre = part.centre[cells] - weight @ part.centre[cells]
-        slope = (weight * centre) @ logits[cells] / max(float(weight @ centre**2), 1e-300)
-        level = weight @ (logits[cells] - np.outer(part.centre[cells], slope))
-        straight = own.copy()
-        straight[j], straight[m + first : m + first + size] = slope, 0.0
-        yield [T[0] + level, *T[1 : place + 1], straight, *T[place + 2 :]]
+def name_of(setting: TableSetting) -> str:
+    """What a fold remembers the parameters of such settings by: the next one begins there."""
+    return f"T{setting.bins}{setting.told}"
+
+
+def warm_start(goal: Conditional, warm: Warm | None) -> list[np.ndarray] | None:
+    """The parameters of the last fit, where they are of the same shape."""
+    known = None if warm is None else warm.multipliers
+    return None if known is None or known.shape != goal.scale.shape else np.split(known, goal.cuts)
 
 
 def said(setting: TableSetting) -> str:

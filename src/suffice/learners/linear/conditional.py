@@ -8,6 +8,7 @@ Newton step with the diagonal of the curvature would still gain, 1/2 sum g^2 / h
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,3 +163,20 @@ class Goal:
     def first(self, moments: np.ndarray) -> list[tuple[float, Any]]:
         """F and its gradient there, if that was measured last."""
         return [self._last[1:]] if self._last[0] is moments else []
+
+
+def straightened(goal: Conditional, T: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    """For every column of bins in turn: the parameters with the line through its logits (least squares over the rows)."""
+    place = next(number for number, layout in enumerate(goal.design.layouts) if layout.kind == "bins")
+    part, layout, own = goal.parts[place], goal.design.layouts[place], T[place + 1]
+    logits, count = part.logits(own), goal.sums.counts[layout.cells].sum(axis=1)
+    m = layout.family.n_features
+    for j, (first, size) in enumerate(zip(layout.family.offset, layout.family.n_categories, strict=True)):
+        cells = slice(first, first + size)
+        weight = count[cells] / max(float(count[cells].sum()), 1e-300)
+        centre = part.centre[cells] - weight @ part.centre[cells]
+        slope = (weight * centre) @ logits[cells] / max(float(weight @ centre**2), 1e-300)
+        level = weight @ (logits[cells] - np.outer(part.centre[cells], slope))
+        straight = own.copy()
+        straight[j], straight[m + first : m + first + size] = slope, 0.0
+        yield [T[0] + level, *T[1 : place + 1], straight, *T[place + 2 :]]
