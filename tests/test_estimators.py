@@ -265,7 +265,7 @@ def test_probabilities_are_the_joint_normalised(name, loss):
     expected = (1 - model.background_) * expected + model.background_ * frequency
     np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), expected, rtol=1e-7, atol=1e-12)
-    np.testing.assert_array_equal(model.predict(X), model.classes_[scores.argmax(axis=1)])
+    np.testing.assert_array_equal(model.predict(X), model.classes_[expected.argmax(axis=1)])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -23,7 +23,7 @@ FLOORS = [
     {"learners", "reading", "datasets"},
     {"choosing", "evaluation"},
     {"estimators", "figures"},
-    {"naive_bayes", "discriminant", "mixture", "topic", "sbn", "text", "hmm", "regression", "bounds"},
+    {"naive_bayes", "discriminant", "table", "mixture", "topic", "sbn", "text", "hmm", "regression", "bounds"},
     {"experiments", "reporting", "warm_up"},
     {"cli"},
 ]

@@ -19,6 +19,7 @@ _HOMES = {
     "MultinomialNB": "naive_bayes",
     "PoissonNB": "naive_bayes",
     "GaussianDiscriminant": "discriminant",
+    "TableClassifier": "table",
     "LDAClassifier": "topic",
     "LatentDirichletAllocation": "topic",
     "SigmoidBeliefNetwork": "sbn",

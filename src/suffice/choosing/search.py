@@ -49,7 +49,8 @@ class Tried:
     """Scores of the settings so far: sums over the rows held out. `score` and what calls it are generators: they give (a setting, the
     best so far) and are sent what every row held out adds to its score, or None if it is clearly worse than the best."""
 
-    def __init__(self) -> None:
+    def __init__(self, tolerated: float = 0.0) -> None:
+        self.tolerated = tolerated  # standard errors that a stronger prior may lose
         self.rows: dict[Any, np.ndarray] = {}
         self.scores: dict[Any, float] = {}
 
@@ -63,8 +64,57 @@ class Tried:
     def best(self) -> Any:
         """The lowest score; among those that are as good, the strongest prior, which is easier to fit."""
         limit = min(self.scores.values()) * (1 + ENOUGH)
-        as_good = (setting for setting in self.scores if self.scores[setting] <= limit)
+        as_good = [setting for setting in self.scores if self.scores[setting] <= limit]
+        if self.tolerated:
+            lowest = min(self.scores, key=self.scores.__getitem__)
+            as_good = [setting for setting in self.scores if setting == lowest or self._is_tolerable(setting, lowest)]
         return max(as_good, key=lambda setting: (setting.strength, -setting.second))
+
+    def _is_tolerable(self, setting, lowest) -> bool:
+        """Whether a setting that differs in its strength only loses less than `tolerated` standard errors."""
+        if replace(setting, strength=lowest.strength) != lowest or not np.isfinite(self.scores[setting]):
+            return False
+        return self.scores[setting] - self.scores[lowest] <= self.tolerated * self.error(setting, lowest)
+
+    def error(self, one, other) -> float:
+        """The standard error of the difference of two scores."""
+        gain = self.rows[one] - self.rows[other]
+        return float(np.linalg.norm(gain - gain.mean()))
+
+    def along_path(self, base: Setting, strengths: Sequence[float]) -> Walk:
+        """The strengths in turn, until two in a row are no better."""
+        idle = 0
+        for strength in strengths:
+            lowest = min(self.scores.values(), default=np.inf)
+            found = yield from self.score(replace(base, strength=strength))
+            idle = idle + 1 if found > lowest * (1 - 0.1 * ENOUGH) else 0
+            if idle == 2:
+                break
+
+    def against(self, setting: Setting, strengths: Sequence[float], reach: int, evidence: float) -> Walk:
+        """Whether a richer setting, at its best strength within `reach` steps of the path, beats the best so far by `evidence`
+        standard errors; if not, it is as if it had not been tried."""
+        before = self.best()
+        place, found = list(strengths).index(setting.strength), [setting]
+        yield from self.score(setting)
+        for way in (1, -1):
+            for step in range(1, reach + 1):
+                if not 0 <= place + way * step < len(strengths):
+                    break
+                new = replace(setting, strength=strengths[place + way * step])
+                lowest = min(self.scores[each] for each in found)
+                found.append(new)
+                if not (yield from self.score(new)) < lowest:
+                    break
+            if way == 1 and len(found) > 2:
+                break  # weaker ones were better
+        best = min(found, key=self.scores.__getitem__)
+        gain = self.scores[before] - self.scores[best]
+        if np.isfinite(gain) and gain > 0 and gain > evidence * self.error(before, best):
+            return True
+        for each in found:
+            self.scores[each] = np.inf
+        return False
 
     def is_better(self, setting: Setting, before: Setting, evidence: float) -> Walk:
         gain = self.scores[before] - (yield from self.score(setting))

@@ -63,7 +63,7 @@ def chosen(problem: Problem, recipe: Recipe, generator: np.random.Generator, wat
         for number in range(max(n_searched, n_judged))
     ]  # fmt: skip
     trial = Trial(problem, recipe, folds[:n_searched])
-    walk = recipe.walk(problem)
+    walk = recipe.walk(problem, folds)
     setting, rival = next(walk)
     while True:
         try:

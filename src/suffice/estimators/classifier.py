@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from typing_extensions import override
 
 from ..choosing.recipes.base import Choice, Options, Recipe, Trained, Warm
+from ..choosing.recipes.linear import Linear
 from ..choosing.recipes.tables import Tables
 from ..choosing.train import train
 from ..engines.threads import n_threads
@@ -29,7 +31,8 @@ from .checks import check_class_prior, check_training
 from .contract import Contract
 from .explaining import Explains
 
-ALGORITHMS = ("auto", "incremental", "stochastic", "batch", "paper")
+ALGORITHMS = ("auto", "lbfgs", "incremental", "stochastic", "batch", "paper")
+QUASI_NEWTON = ("auto", "lbfgs")  # of dense tables under the conditional likelihood
 
 
 class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEstimator):
@@ -92,10 +95,19 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         """The structure of rows in its units."""
         raise NotImplementedError
 
+    def _structure_of(self, reader: Any, rows, n_outcomes: int) -> Any:
+        """The structure of rows as another reading of the same table has them."""
+        return self._structure(reader, rows, n_outcomes, np.ones(len(rows)))
+
     def _recipe(self, reader: Any, structure: Any = None) -> Recipe:
         """How the structure is trained."""
         loss = self._loss()
-        return Tables(self._options(), not loss.calibrates_itself, loss.is_discriminative)
+        what = self._options(), not loss.calibrates_itself, loss.is_discriminative
+        if structure is None or loss.name != "ncll" or self.algorithm not in QUASI_NEWTON:
+            return Tables(*what)
+        if not all(getattr(family, "conditional", "") for family in structure.families if family.n_features):
+            return Tables(*what)
+        return Linear(*what, reader, self._structure_of if hasattr(reader, "reading") else None)
 
     def _expose(self, structure: Any, moments: Any) -> None:
         """Set the attributes that show the model."""
@@ -154,7 +166,8 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         rows, codes, weights = self._rows_that_count(rows, codes, weights, loss)
         with one_blas_thread():
             problem = self._problem(reader, rows, codes, weights, loss)
-            recipe, warm = self._recipe(reader, problem.model), self._warm(before, reader, problem.model)
+            recipe = self._recipe(reader, problem.model).for_rows(problem)
+            warm = self._warm(before, reader, problem.model)
             if warm is not None and warm.structure is not None:
                 problem = replace(problem, model=warm.structure)
             trained = train(problem, recipe, generator, watch, warm)
@@ -170,6 +183,11 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         reader.settle(rows, codes, weights, len(self.classes_), is_plain=plain)
         rows = reader.scaled(rows)
         return Problem(self._structure(reader, rows, len(self.classes_), weights), rows, codes, weights, loss)
+
+    @override
+    def _fit_seed(self, watch) -> int:
+        """As given; None is a seed too, so that a fit of the same rows gives the same bits."""
+        return 0 if self.random_state is None else super()._fit_seed(watch)
 
     def _tells_classes_apart(self) -> bool:
         """Whether the loss is discriminative; an unknown one is refused by `fit`."""
@@ -234,7 +252,8 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
             recipe = self._recipe(reader, problem.model)
             recipe.refuse_unlabelled(problem)
             if first:
-                generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+                seed = 0 if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
+                generator = np.random.default_rng(seed)
                 self._stream = recipe.stream_begun(problem, generator)
             else:
                 self._stream = self._stream.moved(problem, recipe)

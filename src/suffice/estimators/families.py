@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..families.base import Family
 from ..families.bernoulli import Bernoulli
 from ..families.categorical import Categorical
@@ -13,11 +15,12 @@ from ..families.gaussian_diagonal import GaussianDiagonal
 from ..families.gaussian_full import GaussianFull
 from ..families.gaussian_spherical import GaussianSpherical
 from ..families.gaussian_tied import GaussianTied
+from ..families.histogram import Histogram
 from ..families.multinomial import Multinomial
 from ..families.poisson import Poisson
 from ..losses import loss_named
 from ..reading.base import Reader
-from ..reading.mixed import Mixed
+from ..reading.ordered import Ordered
 from ..reading.tables import Codes, Counts, Flags, Numbers
 from ..reading.words import Words
 from ..saving import names
@@ -53,26 +56,51 @@ def _multinomial(estimator, reader, rows, n_outcomes, weights):
 
 def mixed_structure(reader, rows, n_outcomes: int) -> Any:
     """The structure of a table with columns of several kinds."""
-    numbers, categories, counts = map(len, reader.named)
-    return Joint.of(
-        GaussianDiagonal.for_data(rows[:, :numbers], n_outcomes),
-        Categorical(n_outcomes, categories, reader.n_categories),
-        Poisson(n_outcomes, counts),
+    numbers, _, counts, bins = reader.sections
+    sizes = reader.cell_sizes
+    joint = Joint.of(
+        GaussianDiagonal.for_data(rows[:, : len(numbers)], n_outcomes),
+        Categorical(n_outcomes, len(sizes), sizes),
+        Poisson(n_outcomes, len(counts)),
     )
+    if not bins:
+        return joint
+    cuts = [reader.bins[name] for name in bins]
+    n_cells, left = np.array([len(own) for own in cuts]), np.concatenate([own.left for own in cuts])
+    right = np.concatenate([own.right for own in cuts])
+    return Joint.of(*joint.families, Histogram(n_outcomes, len(bins), n_cells, left=left, right=right))
 
 
 def shown_columns(reader, model, moments) -> tuple[dict, dict, dict, dict]:
     """By column: means, variances, probabilities of categories and rates, each an array with a row an outcome."""
-    numbers, named, counts = reader.named
-    gaussian, categorical, poisson = model.families
+    numbers, named, counts, _ = reader.sections
+    gaussian, categorical, poisson, *_ = model.families
     mean, variance = gaussian.cell_moments(moments.columns[0])
     blocks = categorical.columns_of(categorical.probabilities(moments.columns[1]))
     return (
         dict(zip(numbers, mean.T, strict=True)),
         dict(zip(numbers, variance.T, strict=True)),
-        {name: block.T for name, block in zip(named, blocks, strict=True)},
+        {name: block.T for name, block in zip(named, blocks, strict=False)},
         dict(zip(counts, poisson.rates(moments.columns[2]).T, strict=True)),
     )
+
+
+def shapes(reader, model, moments) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """By column of bins: its edges, and what each bin adds to the scores of the classes, centred over classes and rows."""
+    bins = reader.sections[3]
+    if not bins:
+        return {}
+    family, own = model.families[3], moments.columns[3]
+    found = {}
+    for name, q, count in zip(
+        bins, family.columns_of(family.probabilities(own)), family.columns_of(own.count), strict=True
+    ):
+        logs = np.log(q)
+        logs = logs - logs.mean(axis=1, keepdims=True)
+        weight = count.sum(axis=1) / count.sum()
+        cuts = reader.bins[name]
+        found[name] = np.concatenate([cuts.left[:1], cuts.cuts, cuts.right[-1:]]), (logs - weight @ logs).T
+    return found
 
 
 FAMILIES: dict[str, Kind] = {
@@ -94,7 +122,7 @@ FAMILIES: dict[str, Kind] = {
         lambda e, reader, rows, n, weights: Joint.of(Poisson.for_data(rows, n)),
     ),
     "mixed": Kind(
-        lambda estimator: Mixed(estimator.kinds), lambda e, reader, rows, n, weights: mixed_structure(reader, rows, n)
+        lambda estimator: Ordered(estimator.kinds), lambda e, reader, rows, n, weights: mixed_structure(reader, rows, n)
     ),
 }
 

@@ -11,9 +11,9 @@ PARAMETERS = """
     prior : float, "laplace", "log" or "auto", default="auto"
         Pseudo-counts: the regulariser. "auto" chooses on held-out parts of the training rows and keeps maximum likelihood where
         training for classification shows no gain; under "nll" it is the least that makes every estimate finite.
-    algorithm : {"auto", "incremental", "stochastic", "batch", "paper"}, default="auto"
-        "auto" is incremental where the loss has a dual and one number a row and class fits in memory, else stochastic. "paper" follows
-        Masegosa (2014).
+    algorithm : {"auto", "lbfgs", "incremental", "stochastic", "batch", "paper"}, default="auto"
+        "auto" is "lbfgs" for dense tables under "ncll" (to the optimum, with a certificate), else incremental where the loss has a
+        dual and one number a row and class fits in memory, else stochastic. "paper" follows Masegosa (2014).
     step_size : float, schedule or None, default=None
         Only for stochastic learners. A number multiplies the first rate; a schedule comes from `suffice.learners.step_sizes`.
     max_epochs : int, default=100
@@ -33,6 +33,7 @@ PARAMETERS = """
         The label that stands for "no label" (beside None and NaN, which always do); None: there is none. "auto" is -1 where y is of
         whole numbers with at least two other labels, none of them negative, and says so in a warning.
     random_state : int, RandomState instance or None, default=None
+        How rows are dealt into held-out parts. None is a seed too: a fit of the same rows gives the same bits.
     verbose : int, default=0
         Print a line a pass.
     warm_start : bool, default=False

@@ -47,6 +47,7 @@ class Family(ABC):
     table_prior = True  # priors are measured in rows; False: in words
     is_normalised = False  # whether A(theta) is zero for what `natural_of` gives
     outcome_axis = 0  # of the arrays of a record
+    conditional = ""  # how `learners.linear` takes its columns; "": not at all
     printed = ""  # which pass of Masegosa (2014) is printed for this family (`learners.paper`)
 
     # -- data ---------------------------------------------------------------------------------------------------------

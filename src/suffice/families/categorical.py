@@ -48,6 +48,7 @@ class Categorical(Family):
     stored_as: ClassVar[dict[str, str]] = {"n_categories": "int[n_features] 1.."}
 
     kernels = "suffice.kernels.families.categorical"
+    conditional = "categories"
     outcome_axis = -1
     is_normalised = True
 

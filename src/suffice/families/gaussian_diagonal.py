@@ -99,6 +99,7 @@ class GaussianDiagonal(Columns):
     stored_as: ClassVar[dict[str, str]] = {"location": "float[n_features]"}
 
     kernels = "suffice.kernels.families.gaussian_diagonal"
+    conditional = "numbers"
     record: ClassVar[Any] = Moments
     natural: ClassVar[Any] = Natural
     n_statistics = 2

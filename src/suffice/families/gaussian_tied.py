@@ -39,6 +39,7 @@ def from_parameters(weight, mean, covariance) -> Moments:
 @dataclass(frozen=True, eq=False)
 class GaussianTied(GaussianCorrelated):
     kernels = "suffice.kernels.families.gaussian_tied"
+    conditional = "correlated"
     is_tied = True
 
     @override

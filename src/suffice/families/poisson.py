@@ -39,6 +39,7 @@ class Natural(Record):
 @dataclass(frozen=True, eq=False)
 class Poisson(Columns):
     kernels = "suffice.kernels.families.poisson"
+    conditional = "counts"
     record: ClassVar[Any] = Moments
     natural: ClassVar[Any] = Natural
 

@@ -33,6 +33,7 @@ class Stop(Enum):
     NO_STEP = "no step lowers the objective any more", True
     FLAT = "the gradient of the objective is zero", True
     GRADIENT = "no entry of the gradient of the objective, of a row, is above tol={tol:g}", True
+    CERTIFIED = "at its optimum: a Newton step would gain {gain:.1g} nats a row", True
     CLOSED_FORM = "closed form", True
     ONE_PASS = "one pass over the batch", True
     LIKELIHOOD = "maximum likelihood was kept: {reason}", True

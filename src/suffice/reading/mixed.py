@@ -15,8 +15,8 @@ from .guards import naming, refuse_huge
 from .labels import is_missing
 from .tables import warn_of_unseen
 
-KINDS = ("gaussian", "categorical", "bernoulli", "count")
-PLACES = {"gaussian": 0, "categorical": 1, "bernoulli": 1, "count": 2}
+KINDS = ("gaussian", "categorical", "bernoulli", "count", "histogram")
+PLACES = {"gaussian": 0, "histogram": 0, "categorical": 1, "bernoulli": 1, "count": 2}
 MAX_INTEGERS = 20  # an integer column with at most so many distinct values is categorical
 
 

@@ -159,7 +159,10 @@ class Counts(Reader):
     def scaled(self, rows):
         if self.unit is None:
             return rows
-        return rows @ sparse.diags(1.0 / self.unit) if sparse.issparse(rows) else rows / self.unit
+        if not sparse.issparse(rows):
+            return rows / self.unit
+        rows = sparse.csr_matrix(rows)  # divided as dense rows are, to the last bit
+        return sparse.csr_matrix((rows.data / self.unit[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
 
     @override
     def unread(self, rows):

@@ -118,6 +118,10 @@ class Recipe(ABC):
     calibrates = False  # scores are judged at their best temperature
     counts_errors = False  # the share of errors is part of a score
 
+    def for_rows(self, problem: Problem) -> Recipe:
+        """The recipe of these rows: this one, unless it takes others only."""
+        return self
+
     def refuse(self, problem: Problem) -> None:
         """Raise where this recipe cannot learn from these rows."""
         self.refuse_unlabelled(problem)
@@ -139,13 +143,13 @@ class Recipe(ABC):
     @abstractmethod
     def plan(self, problem: Problem) -> Plan: ...
 
-    def walk(self, problem: Problem) -> Walk:
-        """The search through the settings (see `choosing.search.search`)."""
-        return search(self.plan(problem))
-
     @abstractmethod
     def prior(self, problem: Problem, statistics, setting: Setting | None, own=None):
         """Pseudo-statistics; `own` is the smoothed maximum-likelihood estimate, where it is known already."""
+
+    def walk(self, problem: Problem, folds: list[Fold]) -> Walk:
+        """A generator that asks for the scores of settings (`search.Tried`) and returns (the best one, its score)."""
+        return search(self.plan(problem))
 
     def fold_problem(self, problem: Problem, rows: np.ndarray) -> Problem:
         """The problem of the rows that a fold trains on."""

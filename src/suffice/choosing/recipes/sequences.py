@@ -172,7 +172,7 @@ class Sequences(Recipe):
         raise NotImplementedError  # `walk` goes its own way
 
     @override
-    def walk(self, problem: Problem) -> Walk:
+    def walk(self, problem: Problem, folds) -> Walk:
         return walk(problem, self.wanted, self.options.prior, self.is_settled_on_em(problem), self.notes)
 
     @override

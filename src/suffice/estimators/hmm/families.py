@@ -11,6 +11,7 @@ from ...families.bernoulli import Bernoulli
 from ...families.categorical import Categorical
 from ...families.poisson import Poisson
 from ...reading.mixed import Mixed
+from ...reading.ordered import Ordered
 from ...reading.tables import Counts, Flags, Numbers
 from ...structures.base import Moments
 from ...structures.chain import Chain, ChainMoments, topology_cells
@@ -295,7 +296,7 @@ class MixedHMM(HMM):
 
     @override
     def _reader(self):
-        return Mixed(self.kinds)
+        return Ordered(self.kinds)
 
     @override
     def _emissions(self, reader, rows):

@@ -8,7 +8,7 @@ from ...families.bernoulli import Bernoulli
 from ...families.categorical import Categorical
 from ...families.multinomial import Multinomial
 from ...families.poisson import Poisson
-from ...reading.mixed import Mixed
+from ...reading.ordered import Ordered
 from ...reading.tables import Codes, Counts, Flags
 from ...reading.words import Words
 from ...structures.joint import Joint
@@ -240,7 +240,7 @@ class MixedMixture(CellAnswers, Mixture):
 
     @override
     def _reader(self):
-        return Mixed(self.kinds)
+        return Ordered(self.kinds)
 
     @override
     def _structure(self, reader, rows, n_outcomes, weights):

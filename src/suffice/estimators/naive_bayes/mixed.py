@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from typing_extensions import override
 
-from ...reading.mixed import Mixed
-from ..classifier import GenerativeClassifier
-from ..families import mixed_structure, shown_columns
+from ...reading.ordered import Ordered
+from ..classifier import QUASI_NEWTON, GenerativeClassifier
+from ..families import mixed_structure, shapes, shown_columns
 from ..sections import documented
 
 __all__ = ["MixedNB"]
@@ -22,9 +22,10 @@ class MixedNB(GenerativeClassifier):
 
     PARAMETERS
     kinds : dict {column: kind}, list of kinds, one kind or "auto", default="auto"
-        "gaussian", "categorical", "bernoulli" (two values) or "count" (Poisson). Columns that are not named are inferred from
-        their dtype: texts, objects, categories and booleans are categorical; integers are categorical if they have at most 20
-        distinct values, else Gaussian; floats are Gaussian. Counts are never inferred.
+        "gaussian", "histogram" (numbers as bins, a curve of any shape), "categorical", "bernoulli" (two values) or "count" (Poisson).
+        Columns that are not named are inferred from their dtype: texts, objects, categories and booleans are categorical; numbers are
+        Gaussian or, under "ncll", bins where that is better on held-out rows; under the other losses integers of at most 20
+        distinct values are categorical. Counts are never inferred.
 
     ATTRIBUTES
     kinds_ : dict {column: kind}
@@ -36,6 +37,9 @@ class MixedNB(GenerativeClassifier):
     rate_ : dict {column: ndarray of shape (n_classes,)}
         Expected counts.
     class_log_prior_ : ndarray of shape (n_classes,)
+    shapes_ : dict {column: (edges, curves)}
+        Of every column of bins: the edges (n_bins + 1,), and what a value in each bin adds to the log-odds of every class, (n_classes,
+        n_bins), zero on average: curves to draw (`matplotlib.pyplot.stairs(curves[k], edges)`).
 
     Examples
     --------
@@ -64,7 +68,7 @@ class MixedNB(GenerativeClassifier):
 
     @override
     def _reader(self):
-        return Mixed(self.kinds)
+        return Ordered(self.kinds, orders=self.loss == "ncll" and self.algorithm in QUASI_NEWTON)
 
     @override
     def _structure(self, reader, rows, n_outcomes, weights):
@@ -73,7 +77,8 @@ class MixedNB(GenerativeClassifier):
     @override
     def _expose(self, model, moments):
         reader = self._reader_
-        self.columns_, self.kinds_, self.categories_ = reader.columns, reader.kinds, reader.categories
+        self.columns_, self.kinds_, self.categories_ = reader.columns, reader.shown_kinds, reader.categories
         self.theta_, self.var_, shares, self.rate_ = shown_columns(reader, model, moments)
         self.category_log_prob_ = {name: np.log(part) for name, part in shares.items()}
         self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+        self.shapes_ = shapes(reader, model, moments)

@@ -1,0 +1,334 @@
+"""The recipe for dense tables under the conditional likelihood: flat pseudo-counts, quasi-Newton, columns read in several ways.
+
+What is chosen on held-out rows, from the plain to the rich, each against the best so far:
+
+    strength      pseudo-rows in all, from 1000 down by sqrt(10); of those that lose less than TOLERATED standard errors the strongest
+    gaps          whether a missing cell says something (`told`) or is integrated out
+    bins          numbers as bins with a random-walk prior, all of them, then without those that are no better than a line
+    per_class     variances of every class in the place of common ones
+    second        the share of joint likelihood that is blended in
+
+A richer setting must gain EVIDENCE standard errors of the rows' differences. Maximum likelihood takes part at the end: where it is
+clearly better (a true model, few rows) it is kept. Every fit ends at its optimum, with a certificate
+(`learners.linear.conditional`), and its joint density is settled by moment matching (`learners.linear.settle`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+from typing_extensions import override
+
+from ...families.rows import dense
+from ...learners.driver import run
+from ...learners.linear.conditional import CERTIFIED, Conditional, Goal, straightened
+from ...learners.linear.design import ClassSums, Design
+from ...learners.linear.settle import Tellers, settled
+from ...learners.problem import Problem
+from ...learners.quasi_newton import QuasiNewton
+from ...learners.starts import distinct
+from ...learners.state import Fit, Stop
+from ...learners.watch import Watch
+from .. import priors
+from ..calibration import clipped_losses
+from ..folds import deal
+from ..priors import Setting
+from ..search import Tried, Walk
+from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept
+from .tables import Tables
+
+STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
+SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
+TOLERATED = 0.3
+EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 2.0}
+FEW = 100  # the evidence grows by the factor 1 + FEW / rows: the best of several settings always looks good
+REACH = 3  # steps of the path to either side that a richer setting may take
+TRIAL_TOL, TRIAL_STEPS = 1e-5, 100
+TOL = 1e-8  # relative gain of a step that ends a search, before its certificate is looked at
+LEAST_FULL = 0.1  # share of the cells of sparse rows that are stored, from which on they are a table
+SEARCHES = 5  # times the search is taken up again where its certificate does not hold yet
+
+
+@dataclass(frozen=True)
+class TableSetting(Setting):
+    """A point of the recipe: `strength` pseudo-rows in all, `second` the share of joint likelihood, and how columns are read."""
+
+    per_class: bool = False
+    bins: tuple[str, ...] = ()
+    told: bool = False
+
+
+@dataclass
+class Reading:
+    """Rows of a choice as some settings read them."""
+
+    problem: Problem
+    design: Design
+    reader: Any
+
+
+@dataclass(frozen=True)
+class Linear(Tables):
+    reader: Any = None
+    structure: Callable[..., Any] | None = None  # of (reader, rows, n_outcomes), where the reader has readings
+    memo: dict = field(default_factory=dict, repr=False)
+
+    # -- which rows ---------------------------------------------------------------------------------------------------
+
+    @override
+    def for_rows(self, problem: Problem) -> Tables:
+        X = problem.X
+        is_table = isinstance(X, np.ndarray) or X.nnz >= LEAST_FULL * X.shape[0] * X.shape[1]
+        if is_table and not problem.model.is_latent(X):
+            return self
+        return Tables(self.options, self.calibrates, self.is_discriminative)
+
+    @property
+    def has_readings(self) -> bool:
+        return self.structure is not None
+
+    def reader_at(self, setting: TableSetting | None) -> Any:
+        """The reader of a setting; cuts are of the rows that the memo has seen last."""
+        if setting is None or not self.has_readings:
+            return self.reader
+        bins = {name: self.memo["cuts"][name] for name in setting.bins}
+        return self.reader.reading(bins, self.memo["gaps"] if setting.told else [])
+
+    def read_by(self, reader, problem: Problem) -> Problem:
+        if reader is self.reader or self.structure is None:
+            return problem
+        rows = reader.scaled(self.reader.raw(problem.X))
+        return replace(problem, X=rows, model=self.structure(reader, rows, problem.model.n_outcomes))
+
+    @override
+    def rows_as(self, problem: Problem, setting) -> Problem:
+        return self.read_by(self.reader_at(setting), problem)
+
+    @override
+    def prepared(self, problem: Problem) -> Problem:
+        """Equal rows are merged: a weight of 2 is the row twice to the last bit, also for what is held out."""
+        if self.is_likelihood(problem):
+            return problem
+        X, y, weights = distinct(dense(problem.X), problem.y, problem.weights)
+        return problem if X is problem.X else replace(problem, X=X, y=y, weights=weights)
+
+    @override
+    def settled(self, problem: Problem) -> Choice | None:
+        if len(np.unique(problem.y[problem.weights > 0])) < 2:
+            return Choice(None, reason="all rows are of one class")
+        return super().settled(problem)
+
+    def prepare(self, problem: Problem) -> None:
+        """Learn of the rows what readings need: which columns have gaps, where numbers would be cut."""
+        if not self.has_readings or "gaps" in self.memo:
+            return
+        raw = self.reader.raw(problem.X)
+        self.memo["gaps"] = self.reader.gaps_of(raw)
+        self.memo["cuts"] = self.reader.cuts_for(raw, self.reader.could_bin(raw))
+
+    def design(self, problem: Problem, reader, *, squares: bool) -> tuple[Design, Tellers]:
+        told, by = reader.tellers if self.has_readings else (np.zeros(0, dtype=np.int64),) * 2
+        is_told = np.zeros(problem.model.n_features, dtype=bool)
+        is_told[told] = True
+        made = Design.of(problem.model, problem.X, problem.y, problem.weights, is_told, squares=squares)
+        return made, Tellers(told, by)
+
+    # -- the choice ---------------------------------------------------------------------------------------------------
+
+    @override
+    def enough_rows(self, n: int, n_classes: int) -> str:
+        return "" if n > n_classes else f"{n} rows are no more than one for each class"
+
+    @override
+    def deal(self, problem: Problem, generator):
+        rows = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
+        n = min(len(rows), MAX_ROWS)
+        n_parts = min(10, n) if n < SMALL else 5
+        dealt = deal(problem.y, rows, generator, n_parts, MAX_ROWS)
+        n_folds = n_parts if n < LARGE else 1
+        return dealt, n_folds, n_folds
+
+    @override
+    def fold_problem(self, problem: Problem, rows: np.ndarray) -> Problem:
+        weights = np.zeros_like(problem.weights)
+        weights[rows] = problem.weights[rows]
+        return replace(problem, weights=weights)
+
+    @override
+    def walk(self, problem: Problem, folds: list[Fold]) -> Walk:
+        self.prepare(problem)
+        self.memo["rows"] = np.union1d(np.flatnonzero(folds[0].problem.weights > 0), folds[0].held_out)
+        self.memo["y"] = {fold.number: problem.y[fold.held_out] for fold in folds}
+        self.memo["weights"] = {fold.number: problem.weights[fold.held_out] for fold in folds}
+        return self.settings(problem, folds)
+
+    def settings(self, problem: Problem, folds: list[Fold]) -> Walk:
+        tried, doubt = Tried(TOLERATED), 1.0 + FEW / len(self.memo["rows"])
+
+        def against(setting, name):
+            return tried.against(setting, STRENGTHS, REACH, doubt * EVIDENCE[name])
+
+        gaps, cuts = self.memo.get("gaps", []), self.memo.get("cuts", {})
+        yield from tried.along_path(TableSetting(0.0, told=bool(gaps)), STRENGTHS)
+        if gaps:
+            yield from against(replace(tried.best(), told=False), "told")
+        plain, families = tried.best(), cast(Any, problem.model).families
+        if any(family.n_features and family.conditional == "numbers" for family in families):
+            yield from against(replace(plain, per_class=True), "per_class")
+        if cuts and (yield from against(replace(plain, bins=tuple(sorted(cuts))), "bins")):
+            fewer = self.better_as_bins(folds, tried.best())
+            if 0 < len(fewer) < len(cuts):
+                yield from against(replace(tried.best(), bins=fewer), "fewer")
+        for share in (0.03, 0.3):
+            if not (yield from against(replace(tried.best(), second=share), "second")):
+                break
+        best = tried.best()
+        return best, tried.scores[best]
+
+    def better_as_bins(self, folds: list[Fold], setting: TableSetting) -> tuple[str, ...]:
+        """Columns that lose on the rows held out if the line through their bins takes the place of the bins."""
+        lost: dict[str, float] = {}
+        names = self.reader_at(setting).sections[3]  # as the design has them
+        for fold in folds:
+            (design, sums, held_out), T = fold.memory["view"], fold.memory[name_of(setting)]
+            goal = Conditional.of(design, sums, setting.strength, setting.second, is_tied=True)
+            y, weights = self.memo["y"][fold.number], self.memo["weights"][fold.number]
+            before = weights @ clipped_losses(goal.scores(T, held_out), y)
+            for name, straight in zip(names, straightened(goal, T), strict=True):
+                after = weights @ clipped_losses(goal.scores(straight, held_out), y)
+                lost[name] = lost.get(name, 0.0) + float(after - before)
+        return tuple(name for name in setting.bins if lost[name] > 0)
+
+    def reading(self, problem: Problem, setting: TableSetting) -> Reading:
+        """The rows of the choice as a setting reads them; only the last one is kept."""
+        key = (setting.bins, setting.told, setting.per_class)
+        if self.memo.get("key") != key:
+            reader, rows = self.reader_at(setting), self.memo["rows"]
+            part = self.read_by(reader, problem.part(rows))
+            design, _ = self.design(part, reader, squares=setting.per_class)
+            self.memo["reading"], self.memo["key"] = Reading(part, design, reader), key
+        return self.memo["reading"]
+
+    def view(self, problem: Problem, fold: Fold, setting: TableSetting) -> tuple[Design, ClassSums, Design]:
+        """The fold's training part, its sums, and the part held out."""
+        reading, rows = self.reading(problem, setting), self.memo["rows"]
+        if fold.memory.get("view_of") is not reading:
+            train = np.flatnonzero(fold.problem.weights[rows] > 0)
+            own = reading.design.part(train)
+            sums = ClassSums(own, problem.y[rows][train], problem.weights[rows][train], problem.model.n_outcomes)
+            fold.memory["view"] = own, sums, reading.design.part(np.searchsorted(rows, fold.held_out))
+            fold.memory["view_of"] = reading
+        return fold.memory["view"]
+
+    @override
+    def fold_scores(self, problem: Problem, fold: Fold, setting):
+        design, sums, held_out = self.view(problem, fold, setting)
+        goal = Conditional.of(design, sums, setting.strength, setting.second, not setting.per_class)
+        name = name_of(setting)
+        T = goal.solved(fold.memory.get(name), TRIAL_TOL, TRIAL_STEPS)
+        fold.memory[name] = T
+        return goal.scores(T, held_out)
+
+    @override
+    def kept_of(self, fold: Fold) -> dict:
+        return {name: value for name, value in fold.memory.items() if name.startswith("T")}
+
+    @override
+    def verdict(self, held_out: HeldOut, setting, score: float) -> Choice:
+        y, weights = held_out.y, held_out.weights
+        baseline = self.likelihood_scores(held_out)
+        own = kept("", baseline, y, weights)
+        if own.temperature > 1.0:  # sharper than the model says: rows that are held out and all right prove nothing
+            own = replace(own, temperature=1.0, background=0.0)
+        gain = clipped_losses(held_out.scores, y) - clipped_losses(own.temperature * baseline, y)
+        mean = float(weights @ gain)
+        error = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
+        if mean > EVIDENCE["likelihood"] * (1.0 + FEW / len(y)) * error:
+            return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
+        choice = self.calibrated(held_out, setting, score)
+        self.memo["start"] = held_out.folds[0].memory.get(name_of(setting))
+        return replace(choice, reason=f"held-out log-loss {score:.4f} at {said(setting)}")
+
+    # -- the fit ------------------------------------------------------------------------------------------------------
+
+    @override
+    def prior(self, problem: Problem, statistics, setting: Setting | None, own=None):
+        if setting is None:
+            return self.given_prior(problem.model, statistics, is_discriminative=True)
+        strength = max(setting.strength, 0.2 * problem.model.n_outcomes)  # what a dual learner needs
+        return priors.blended(problem.model, statistics, Setting(strength, setting.second), own)
+
+    @override
+    def trained(self, problem: Problem, choice: Choice, generator, watch: Watch, warm: Warm | None) -> Trained:
+        is_one = len(np.unique(problem.y)) < 2
+        if self.is_likelihood(problem) or (choice.setting is None and (is_one or self.options.prior == "auto")):
+            return super().trained(problem, choice, generator, watch, warm)
+        self.prepare(problem)
+        setting, given = cast(Any, choice.setting or TableSetting(0.0, per_class=True)), None
+        reader = self.reader_at(setting)
+        problem = self.read_by(reader, problem)
+        design, tellers = self.design(problem, reader, squares=setting.per_class)
+        statistics = problem.statistics()
+        problem = replace(problem, prior=self.prior(problem, statistics, choice.setting))
+        if choice.setting is None:
+            given = replace(problem.prior, mass=np.zeros(problem.model.n_outcomes))
+            problem = replace(problem, prior=given)
+        sums = ClassSums(design, problem.y, problem.weights, problem.model.n_outcomes)
+        goal = Conditional.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
+        fit, T = self.searched(goal, warm_start(goal, warm) or self.memo.get("start"), generator, watch)
+        moments = settled(problem.model, goal, T, tellers)
+        if not problem.model.in_domain(moments):
+            raise FloatingPointError("the settled density left its domain")
+        measure = problem.measure(moments)
+        fit.moments, fit.measure = moments, measure
+        for name in ("nll", "ncll", "hinge", "accuracy"):
+            fit.history[name] = [getattr(measure, name)] * len(fit.history["objective"])  # of the optimum
+        fit.multipliers = np.concatenate(T)  # a warm start for the same rows
+        return Trained(problem, fit, choice, statistics, reader=reader)
+
+    def searched(self, goal: Conditional, start, generator, watch: Watch) -> tuple[Fit, list[np.ndarray]]:
+        """L-BFGS through the driver, taken up again until the certificate holds."""
+        options, vector, history, n_iter = self.options, goal.start(start), dict[str, list](), 0
+        for _ in range(SEARCHES):
+            left = max(options.max_epochs * 10 - n_iter, 1)
+            fit = run(QuasiNewton(TOL), Goal(goal), vector, generator, max_epochs=left, watch=watch)
+            vector, n_iter = fit.moments, n_iter + fit.n_iter
+            history = {name: history.get(name, []) + values for name, values in fit.history.items()}
+            certificate = goal.certificate(vector)
+            if certificate <= CERTIFIED or fit.n_iter == 0 or n_iter >= options.max_epochs * 10 or watch.is_interrupted:
+                break
+        fit.history, fit.n_iter = history, n_iter
+        fit.history["gap"] = [np.inf] * (len(history["objective"]) - 1) + [certificate * goal.total]
+        if certificate <= CERTIFIED:
+            fit.ended(Stop.CERTIFIED, gain=certificate)
+        elif fit.converged:
+            fit.ended(Stop.PASSES, n=n_iter)
+        return fit, goal.unpacked(vector)
+
+
+def name_of(setting: TableSetting) -> str:
+    """What a fold remembers the parameters of such settings by: the next one begins there."""
+    return f"T{setting.bins}{setting.told}"
+
+
+def warm_start(goal: Conditional, warm: Warm | None) -> list[np.ndarray] | None:
+    """The parameters of the last fit, where they are of the same shape."""
+    known = None if warm is None else warm.multipliers
+    return None if known is None or known.shape != goal.scale.shape else np.split(known, goal.cuts)
+
+
+def said(setting: TableSetting) -> str:
+    """The setting in words."""
+    parts = [f"strength {setting.strength:.3g}"]
+    if setting.second:
+        parts.append(f"a share {setting.second:g} of joint likelihood")
+    if setting.per_class:
+        parts.append("variances of every class")
+    if setting.bins:
+        parts.append(f"{len(setting.bins)} columns as bins")
+    if setting.told:
+        parts.append("gaps that count")
+    return ", ".join(parts)

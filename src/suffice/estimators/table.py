@@ -1,0 +1,289 @@
+"""A classifier of any table in one line: naive Bayes, discriminants and mixtures compared on held-out rows, the best kept."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ..choosing.folds import deal
+from ..reading.frames import columns_of, is_frame, names_of, taken, without
+from ..reading.guards import all_or_nothing, checked_weights
+from ..reading.labels import split_labels
+from .discriminant import GaussianDiscriminant
+from .mixture import MixtureClassifier
+from .naive_bayes import MixedNB
+
+__all__ = ["TableClassifier"]
+
+MAX_ROWS = 20_000  # rows that take part in the comparison
+COMPONENTS = (2, 4, 8, 12)
+CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
+EVIDENCE = 0.5  # standard errors by which a model must beat naive Bayes, which explains itself better
+GAIN = 1e-3  # share of the log-loss by which more components or the average must be better
+MOST_IDS = 0.9  # share of distinct values above which a column of categories is an id
+
+
+@dataclass
+class Candidate:
+    """A kind of model, and what it lost on the rows held out."""
+
+    name: str
+    kind: str  # "naive Bayes", "discriminant" or "mixture"
+    setting: Any = None
+    losses: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    probabilities: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    accuracy: float = np.nan
+    seconds: float = 0.0
+
+    @property
+    def loss(self) -> float:
+        return float(self.losses.mean()) if len(self.losses) else np.inf
+
+
+class TableClassifier(ClassifierMixin, BaseEstimator):
+    """Any table in, labels and calibrated probabilities out: the best of naive Bayes, discriminants and mixtures.
+
+    Use it when you have a table and want no decisions. Columns are read as they are (numbers, categories, truth values, dates, missing
+    cells; columns that only number the rows are left out). Models are compared on held-out rows and what was found is told
+    (`choice_`). The one that is kept is a joint density, so `sample`, `impute` and `score_samples` work.
+
+    Parameters
+    ----------
+    max_seconds : float or None, default=None
+        Time for the comparison and the last fit together. A model that would take longer, as far as the others tell, is not tried;
+        naive Bayes always is.
+    class_weight : dict {label: weight}, "balanced" or None, default=None
+    random_state : int, RandomState instance or None, default=None
+        None is a seed too: the same rows give the same model.
+    n_jobs : int or None, default=None
+    verbose : int, default=0
+        Print a line a model.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    model_ : the fitted model that was kept.
+    others_ : list of fitted models whose probabilities are averaged with its own; empty unless that was better.
+    choice_ : list of dicts
+        What was compared: model, held-out log-loss and accuracy, seconds, and whether it was kept.
+    dropped_ : list of columns that were left out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import TableClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = TableClassifier(max_seconds=60).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> sum(row["kept"] for row in model.choice_) >= 1
+    True
+    """
+
+    def __init__(self, max_seconds=None, *, class_weight=None, random_state=None, n_jobs=None, verbose=0):
+        self.max_seconds = max_seconds
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- training -----------------------------------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(self, X, y, sample_weight=None):
+        """Learn from a table and labels.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            NaN, None and NA are missing cells.
+        y : array-like of shape (n_samples,)
+            None or NaN is a row without a label.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        began = time.monotonic()
+        X = X if is_frame(X) or hasattr(X, "dtype") else np.asarray(X)
+        self.dropped_ = ids_of(X)
+        kept = self._columns(X)
+        if len(kept.shape) != 2 or y is None:  # refused as every classifier refuses it
+            return MixedNB().fit(kept, y)
+        labels, unlabelled = split_labels(y)
+        if len(labels) != kept.shape[0] or kept.shape[0] == 0:
+            return MixedNB().fit(kept, y)
+        weights = checked_weights(sample_weight, kept)
+        tried = self._compared(kept, np.asarray(y), labels, unlabelled, weights, began)
+        best, others = chosen(tried)
+        self.model_ = self._fitted(best, kept, y, sample_weight)
+        self.others_ = [self._fitted(other, kept, y, sample_weight) for other in others]
+        self.classes_ = self.model_.classes_
+        self.n_features_in_ = X.shape[1]
+        if is_frame(X):
+            self.feature_names_in_ = np.array([str(name) for name in names_of(X)], dtype=object)
+        self.converged_ = all(model.converged_ for model in [self.model_, *self.others_])
+        self.choice_ = [
+            {
+                "model": each.name, "log_loss": each.loss, "accuracy": each.accuracy, "seconds": each.seconds,
+                "kept": each is best or each in others,
+            }
+            for each in tried
+        ]  # fmt: skip
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.max_seconds is not None and not (isinstance(self.max_seconds, (int, float)) and self.max_seconds > 0):
+            raise ValueError(f"max_seconds={self.max_seconds!r} is neither None nor a positive number")
+
+    def _columns(self, X):
+        """The columns that take part."""
+        return without(X, self.dropped_) if self.dropped_ and is_frame(X) else X
+
+    def _model(self, candidate: Candidate) -> Any:
+        common = {"class_weight": self.class_weight, "random_state": self.random_state, "n_jobs": self.n_jobs}
+        if candidate.kind == "naive Bayes":
+            return MixedNB(**common)
+        if candidate.kind == "discriminant":
+            return GaussianDiscriminant(candidate.setting, **common)
+        return MixtureClassifier(candidate.setting, family="mixed", **common)
+
+    def _fitted(self, candidate: Candidate, X, y, weights) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self._model(candidate).fit(X, y, weights)
+
+    def _candidates(self, X, tried: list[Candidate]) -> Iterator[Candidate]:
+        """Models in the order they are tried; more components only as long as they help."""
+        yield Candidate("naive Bayes", "naive Bayes")
+        columns = columns_of(X)
+        if all(column.is_numeric and not column.missing.any() for column in columns) and len(columns) > 1:
+            for shape in ("tied", "full") if len(columns) <= 100 else ("tied",):
+                yield Candidate(f"discriminant, {shape} covariance", "discriminant", shape)
+        best, idle = np.inf, 0
+        for n_components in COMPONENTS:
+            candidate = Candidate(f"mixtures of {n_components}", "mixture", n_components)
+            yield candidate
+            best, idle = (candidate.loss, 0) if candidate.loss < best * (1.0 - GAIN) else (best, idle + 1)
+            if idle == 2:
+                return
+
+    def _compared(self, X, y, labels, unlabelled, weights, began: float) -> list[Candidate]:
+        """Held-out losses of the candidates, within the time."""
+        _, codes = np.unique(labels, return_inverse=True)
+        rows = np.flatnonzero(~unlabelled & (weights > 0))
+        seed = 0 if self.random_state is None else self.random_state
+        generator = np.random.default_rng(seed if isinstance(seed, (int, np.integer)) else 0)
+        n_parts = 3 if len(rows) < 2_000 else 4
+        dealt = deal(codes, rows, generator, n_parts, MAX_ROWS)
+        folds = range(n_parts if len(rows) < 2_000 else 1)
+        pairs = [(dealt.trained_on(number), dealt.held_out(number)) for number in folds]
+        tried: list[Candidate] = []
+        for candidate in self._candidates(X, tried):
+            tried.append(candidate)
+            if len(tried) > 1 and not self._has_time(tried, began):
+                tried.pop()
+                break
+            start = time.monotonic()
+            try:
+                self._judge(candidate, X, y, codes, weights, pairs)
+            except (ValueError, FloatingPointError, np.linalg.LinAlgError):
+                if len(tried) == 1:
+                    raise
+            candidate.seconds = time.monotonic() - start
+            if self.verbose:
+                print(
+                    f"{candidate.name}: held-out log-loss {candidate.loss:.4f}, {candidate.seconds:.1f} s", flush=True
+                )
+        return [candidate for candidate in tried if len(candidate.losses)]
+
+    def _has_time(self, tried: list[Candidate], began: float) -> bool:
+        """Whether the next model, twice as long as the longest of those before, and the last fit still fit into the time."""
+        if self.max_seconds is None:
+            return True
+        longest = max(each.seconds for each in tried[:-1])
+        return time.monotonic() - began + 4.0 * longest < self.max_seconds
+
+    def _judge(self, candidate: Candidate, X, y, codes, weights, pairs) -> None:
+        found, own, right = [], [], []
+        for train, test in pairs:
+            model = self._fitted(candidate, taken(X, train), y[train], weights[train])
+            p = np.zeros((len(test), int(codes.max()) + 1))
+            p[:, np.searchsorted(np.unique(codes), np.unique(codes[train]))] = model.predict_proba(taken(X, test))
+            found.append((1.0 - CLIP) * p + CLIP / p.shape[1])
+            own.append(found[-1][np.arange(len(test)), codes[test]])
+            right.append(p.argmax(axis=1) == codes[test])
+        candidate.probabilities = np.concatenate(found)
+        candidate.losses = -np.log(np.concatenate(own))
+        candidate.accuracy = float(np.concatenate(right).mean())
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def predict_proba(self, X):
+        """p(y | x)."""
+        check_is_fitted(self)
+        X = self._columns(X)
+        return np.mean([model.predict_proba(X) for model in [self.model_, *self.others_]], axis=0)
+
+    def predict(self, X):
+        """The most probable class."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def score_samples(self, X):
+        """log p(x): the log-density of every row (of its observed cells)."""
+        check_is_fitted(self)
+        return self.model_.score_samples(self._columns(X))
+
+    def sample(self, n_samples=1, y=None, random_state=None):
+        """Draw rows and labels from the model; see `MixedNB.sample`."""
+        check_is_fitted(self)
+        return self.model_.sample(n_samples, y, random_state)
+
+    def impute(self, X, y=None):
+        """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one)."""
+        check_is_fitted(self)
+        return self.model_.impute(self._columns(X), y)
+
+    def __sklearn_tags__(self):
+        return MixedNB().__sklearn_tags__()
+
+
+def ids_of(X) -> list:
+    """Columns of categories in which (nearly) every row has a value of its own: they name the rows and say nothing of new ones."""
+    if not is_frame(X):
+        return []
+    found = []
+    for name, column in zip(names_of(X), columns_of(X), strict=True):
+        n_seen = int((~column.missing).sum())
+        if column.kind == "category" and n_seen > 20 and len(column.distinct()) > MOST_IDS * n_seen:
+            found.append(name)
+    if found and len(found) < X.shape[1]:
+        warnings.warn(f"columns {found} have another value in nearly every row and are left out", stacklevel=4)
+        return found
+    return []
+
+
+def chosen(tried: list[Candidate]) -> tuple[Candidate, list[Candidate]]:
+    """The best model, and one to average it with if that is better still."""
+    plain, best = tried[0], min(tried, key=lambda each: each.loss)
+    gain = plain.losses - best.losses
+    if gain.mean() <= EVIDENCE * gain.std() / np.sqrt(len(gain)):
+        best = plain
+    # the losses hold the labels only; the average is of the probabilities of the labels
+    for other in sorted((each for each in tried if each is not best), key=lambda each: each.loss):
+        together = -np.log(0.5 * np.exp(-best.losses) + 0.5 * np.exp(-other.losses))
+        gain = best.losses - together
+        if gain.mean() > max(GAIN * best.loss, EVIDENCE * gain.std() / np.sqrt(len(gain))):
+            return best, [other]
+        break
+    return best, []

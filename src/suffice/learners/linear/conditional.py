@@ -1,0 +1,182 @@
+r"""The conditional likelihood of dense tables, by a quasi-Newton method on products of matrices.
+
+    F(c, T) = sum_i weight_i [-log softmax_{y_i}(c + scores)] + sum of the parts' penalties                      (`parts`)
+
+Variables are scaled by 1 / sqrt(second derivative), F is convex where no cell is missing, and a certificate ends the search: what a
+Newton step with the diagonal of the curvature would still gain, 1/2 sum g^2 / h, in nats a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ...kernels.loops.linear import add_cells, sum_cells, weigh_rows
+from ..problem import Measure
+from .design import ClassSums, Design
+
+CACHE, MOST_ROWS = 100_000, 2048  # numbers, and rows, that stay in cache
+MEMORY = 12  # pairs of L-BFGS
+CERTIFIED = 1e-6  # nats a row that may be left to gain
+
+
+@dataclass
+class Conditional:
+    design: Design
+    sums: ClassSums
+    parts: list
+    is_tied: bool
+
+    @classmethod
+    def of(
+        cls, design: Design, sums: ClassSums, strength: float, share: float, is_tied: bool, given=None
+    ) -> Conditional:
+        """With a prior of the recipe for tables, or with a `given` record of pseudo-statistics."""
+        parts = sums.parts(strength, share, is_tied) if given is None else sums.parts_of(given, is_tied)
+        return cls(design, sums, parts, is_tied)
+
+    def __post_init__(self) -> None:
+        self.y, self.weights = self.sums.y, self.sums.weights
+        self.dense = self.design.columns(self.is_tied)
+        K = self.sums.n_classes
+        sizes = [1, *(part.size for part in self.parts)]
+        self.cuts = np.cumsum(sizes)[:-1]
+        squares, cells = self.sums.squares()
+        spread = self.sums.shares * (1.0 - self.sums.shares) + 1e-3 / K
+        own, coded = np.outer(squares, spread), np.outer(cells, spread)
+        curvature = [own[:1], *(part.curvature(own, coded) for part in self.parts)]
+        self.scale = 1.0 / np.sqrt(np.concatenate(curvature) + 1e-9)
+        self.total = max(float(self.weights.sum()), 1e-300)
+        self.chunk = int(np.clip(CACHE // self.dense.shape[1], 128, MOST_ROWS))
+        self._buffers = np.empty((self.chunk, K)), np.empty(self.chunk * K)
+
+    # -- value and gradient -------------------------------------------------------------------------------------------
+
+    def coefficients(self, T: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, list]:
+        """Dense ones, cells (with a row of zeros for a missing one), and what the parts remember."""
+        K = self.sums.n_classes
+        dense, cells = np.zeros((self.dense.shape[1], K)), np.zeros((self.design.n_cells + 1, K))
+        dense[0] = T[0][0]
+        return dense, cells, [part.put(own, dense, cells) for part, own in zip(self.parts, T[1:], strict=True)]
+
+    def loss(self, dense: np.ndarray, cells: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """The sum of the losses, and its gradients in the coefficients."""
+        scores, scratch = self._buffers
+        total, g_dense, g_cells = 0.0, np.zeros_like(dense), np.zeros_like(cells)
+        codes, has_cells = self.design.codes, self.design.n_cells > 0
+        for first in range(0, len(self.y), self.chunk):
+            rows = slice(first, min(first + self.chunk, len(self.y)))
+            phi, n = self.dense[rows], rows.stop - first
+            out = np.matmul(phi, dense, out=scores[:n])
+            if has_cells:
+                add_cells(codes[rows], cells, out)
+            total += weigh_rows(out, self.y[rows], self.weights[rows], scratch[: out.size])
+            g_dense += phi.T @ out
+            if has_cells:
+                sum_cells(codes[rows], out, g_cells)
+        return total, g_dense, g_cells
+
+    def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """F of a row, and its gradient in the scaled variables."""
+        T = self.unpacked(x)
+        dense, cells, memories = self.coefficients(T)
+        value, g_dense, g_cells = self.loss(dense, cells)
+        gradient = [g_dense[:1]]
+        for part, own, memory in zip(self.parts, T[1:], memories, strict=True):
+            more, slope = part.penalty(own, memory)
+            value += more
+            gradient.append(slope + part.pulled(own, g_dense, g_cells[:-1], memory))
+        return value / self.total, (np.concatenate(gradient) * self.scale).ravel() / self.total
+
+    def unpacked(self, x: np.ndarray) -> list[np.ndarray]:
+        return np.split(x.reshape(self.scale.shape) * self.scale, self.cuts)
+
+    # -- the search ---------------------------------------------------------------------------------------------------
+
+    def start(self, T: list[np.ndarray] | None) -> np.ndarray:
+        """The scaled variables of some parameters (of other variances too); those of class frequencies where there are none."""
+        K = self.sums.n_classes
+        own = [np.log(self.sums.shares)[None], *(np.zeros((part.size, K)) for part in self.parts)]
+        if T is not None:
+            for mine, given in zip(own, T, strict=True):
+                n = min(len(mine), len(given))
+                mine[:n] = given[:n]
+        return (np.concatenate(own) / self.scale).ravel()
+
+    def solved(self, start: list[np.ndarray] | None, tol: float, most: int) -> list[np.ndarray]:
+        """Parameters after L-BFGS until a step gains less than the share `tol`, or `most` steps: what a trial needs."""
+        options = {"maxiter": most, "maxcor": MEMORY, "ftol": tol, "gtol": 1e-7, "maxls": 30}
+        x = self.start(start)
+        return self.unpacked(minimize(self._safe, x, jac=True, method="L-BFGS-B", options=options).x)
+
+    def _safe(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, gradient = self.value_and_gradient(x)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            return 1e30, np.zeros_like(x)
+        return value, gradient
+
+    def certificate(self, x: np.ndarray) -> float:
+        """What a Newton step with the diagonal of the curvature would still gain, in nats a row."""
+        gradient = self.value_and_gradient(x)[1]
+        return 0.5 * self.total * float(gradient @ gradient)
+
+    def scores(self, T: list[np.ndarray], design: Design) -> np.ndarray:
+        """(n, K) array: scores of other rows of the same design."""
+        dense, cells, _ = self.coefficients(T)
+        scores = design.columns(self.is_tied) @ dense
+        if design.n_cells:
+            add_cells(design.codes, cells, scores)
+        return scores
+
+
+class Goal:
+    """A conditional problem as the driver and `QuasiNewton` take it: its moments are the scaled variables themselves."""
+
+    patience = 1
+
+    def __init__(self, problem: Conditional):
+        self.problem, self.total = problem, problem.total
+        self.coordinates = self
+        self.value_and_gradient = problem.value_and_gradient
+
+    def vector(self, moments: np.ndarray) -> np.ndarray:
+        return moments
+
+    def moments(self, vector: np.ndarray) -> np.ndarray:
+        return vector
+
+    def scale(self, measure: Measure) -> float:
+        return self.total
+
+    def measure(self, moments: np.ndarray) -> Measure:
+        self._last = moments, *self.value_and_gradient(moments)
+        return self.measure_of(self._last[1])
+
+    def measure_of(self, value: float) -> Measure:
+        return Measure(self.total * value, value, np.nan)
+
+    def first(self, moments: np.ndarray) -> list[tuple[float, Any]]:
+        """F and its gradient there, if that was measured last."""
+        return [self._last[1:]] if self._last[0] is moments else []
+
+
+def straightened(goal: Conditional, T: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    """For every column of bins in turn: the parameters with the line through its logits (least squares over the rows)."""
+    place = next(number for number, layout in enumerate(goal.design.layouts) if layout.kind == "bins")
+    part, layout, own = goal.parts[place], goal.design.layouts[place], T[place + 1]
+    logits, count = part.logits(own), goal.sums.counts[layout.cells].sum(axis=1)
+    m = layout.family.n_features
+    for j, (first, size) in enumerate(zip(layout.family.offset, layout.family.n_categories, strict=True)):
+        cells = slice(first, first + size)
+        weight = count[cells] / max(float(count[cells].sum()), 1e-300)
+        centre = part.centre[cells] - weight @ part.centre[cells]
+        slope = (weight * centre) @ logits[cells] / max(float(weight @ centre**2), 1e-300)
+        level = weight @ (logits[cells] - np.outer(part.centre[cells], slope))
+        straight = own.copy()
+        straight[j], straight[m + first : m + first + size] = slope, 0.0
+        yield [T[0] + level, *T[1 : place + 1], straight, *T[place + 2 :]]

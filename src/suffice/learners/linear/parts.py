@@ -1,0 +1,352 @@
+r"""Families under the conditional likelihood: what multiplies the rows' statistics, and what the prior's pseudo-rows lose.
+
+Scores are linear in the statistics, score_k(x) = c_k + <theta_k, phi(x)>, and the class constants c_k are free. A part holds the
+parameters of one family's columns, `rows by K` arrays T; a_k = strength * share of class k are its pseudo-rows, and `share` (rho) adds
+that share of the data's own joint likelihood.
+
+    Numbers      phi = z, -z^2/2 (standard units).  w = m/v, u = 1/v, log-likelihood of pseudo-rows of mean 0 and variance 1:
+                     w0/2 w^2/u - wl/2 log u + u f2/2 - w f1
+                 tied: one u_j for all classes, which no posterior sees; eliminated,
+                     u = (A + sqrt(A^2 + 4 F2 B)) / (2 F2),  A = sum_k wl,  B = sum_k w0 w^2,  F2 = sum_k f2
+                 per class: T holds log u_kj, and OWN more rows have the pooled within-class variance about the own mean
+    Categories   phi = one-hot.  alpha_. lse(theta) - <alpha, theta>,  alpha = a_k / 2 in every cell
+    Bins         neighbouring cells alike: theta = slope * centre + a sum of increments, a_k/2 slope^2 + a_k E/(2 WALK^2) increment^2
+                 (E: edges of the column), so a curve may wander WALK prior deviations of a slope from end to end
+    Counts       phi = x.  a_k mean (exp(t) - t),  t = log rate - log mean
+
+Where a cell is missing its statistics are zero and so is its normaliser: columns with missing cells get  -A_kj(theta)  as the
+coefficient of "was seen", unless another column tells of the gap (then that one's free parameter takes its place).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from ...kernels.loops.linear import walk, walk_back
+
+OWN = 3.0  # pseudo-rows of the pooled variance, where classes have variances of their own
+WALK = 3.0
+LEAST_WITHIN = 1e-3  # of a column's variance
+LIMIT = 12.0  # of log u in standard units
+LIMIT_RATE = 30.0
+
+
+def nothing() -> slice:
+    return slice(0, 0)
+
+
+@dataclass
+class PseudoRows:
+    """a (K,): pseudo-rows of every class. share: of the data's own joint likelihood. n (K,): rows of every class."""
+
+    a: np.ndarray
+    share: float
+    n: np.ndarray
+
+
+class LinearPart:
+    """`size` rows of T. `dense` and `cells` are the places of its statistics; `seen` those of its columns that have missing cells."""
+
+    size: int
+    dense: slice
+    cells: slice
+    seen: slice
+
+    def put(self, T: np.ndarray, dense: np.ndarray, cells: np.ndarray) -> Any:
+        """Write the coefficients of the statistics; what `penalty` and `pulled` need to know of them."""
+        raise NotImplementedError
+
+    def penalty(self, T: np.ndarray, memory: Any) -> tuple[float, np.ndarray]:
+        """What the pseudo-rows lose, and its gradient."""
+        raise NotImplementedError
+
+    def pulled(self, T: np.ndarray, dense: np.ndarray, cells: np.ndarray, memory: Any) -> np.ndarray:
+        """The gradient in T, of gradients in the coefficients."""
+        raise NotImplementedError
+
+    def curvature(self, squares: np.ndarray, cell_squares: np.ndarray) -> np.ndarray:
+        """(size, K) array: roughly the second derivatives, given those of the loss in the coefficients."""
+        raise NotImplementedError
+
+
+@dataclass
+class NumbersPart(LinearPart):
+    is_tied: bool
+    gaps: np.ndarray  # places of the columns with missing cells that nothing tells of
+    w0: np.ndarray
+    wl: np.ndarray
+    f1: np.ndarray
+    f2: np.ndarray
+    dense: slice
+    squares: slice
+    seen: slice
+    cells: slice = field(default_factory=nothing)
+
+    @classmethod
+    def of(cls, layout, prior: PseudoRows, count, first, second, is_tied: bool) -> NumbersPart:
+        """From the sums (d, K) of ones, z and z^2 over observed cells."""
+        observed = count.sum(axis=1) / max(float(prior.n.sum()), 1e-300)
+        scatter = (second - first**2 / np.maximum(count, 1e-9)).sum(axis=1)
+        within = np.maximum(scatter / np.maximum(count.sum(axis=1) - len(prior.a), 1.0), LEAST_WITHIN)[:, None]
+        own = (0.0 if is_tied else OWN) + 3.0 * prior.share
+        pseudo = np.outer(np.maximum(observed, 1e-3), prior.a)
+        w0 = pseudo + prior.share * count
+        f2 = pseudo + prior.share * second + own * within
+        return cls(
+            is_tied, layout.gaps, w0, w0 + own, prior.share * first, f2, layout.dense, layout.squares, layout.seen
+        )
+
+    @property
+    @override
+    def size(self) -> int:  # type: ignore[override]
+        return len(self.w0) * (1 if self.is_tied else 2)
+
+    def precisions(self, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(w, u): (d, K) arrays."""
+        d = len(self.w0)
+        w = T[:d]
+        if not self.is_tied:
+            return w, np.exp(np.clip(T[d:], -LIMIT, LIMIT))
+        return w, np.repeat(self._tied(w)[0][:, None], w.shape[1], axis=1)
+
+    def _tied(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        A, F2, B = self.wl.sum(axis=1), self.f2.sum(axis=1), (self.w0 * w * w).sum(axis=1)
+        root = np.sqrt(A * A + 4.0 * F2 * B)
+        return (A + root) / (2.0 * F2), root, A, B
+
+    @override
+    def penalty(self, T, memory):
+        d = len(self.w0)
+        if self.is_tied:
+            u, _, A, B = self._tied(T)
+            value = 0.5 * float((B / u - A * np.log(u) + u * self.f2.sum(axis=1)).sum()) - float((self.f1 * T).sum())
+            return value, self.w0 * T / u[:, None] - self.f1
+        w, log_u = T[:d], np.clip(T[d:], -LIMIT, LIMIT)
+        u = np.exp(log_u)
+        mean = w / u
+        value = 0.5 * float((self.w0 * w * mean - self.wl * log_u + u * self.f2).sum()) - float((self.f1 * w).sum())
+        slope = 0.5 * (u * self.f2 - self.w0 * mean * w - self.wl)
+        return value, np.concatenate([self.w0 * mean - self.f1, slope])
+
+    @override
+    def put(self, T, dense, cells):
+        w, u = self.precisions(T)
+        dense[self.dense] = w
+        if not self.is_tied:
+            dense[self.squares] = u
+        if len(self.gaps):
+            own, spread = w[self.gaps], u[self.gaps]
+            dense[self.seen] = -0.5 * (own**2 / spread - np.log(spread))
+        return w, u
+
+    @override
+    def pulled(self, T, dense, cells, memory):
+        (w, u), gaps = memory, self.gaps
+        g = dense[self.dense].copy()
+        g_log_u = None if self.is_tied else dense[self.squares] * u
+        if len(gaps):
+            h, mean = dense[self.seen], w[gaps] / u[gaps]
+            g[gaps] -= h * mean
+            slope = 0.5 * h * (mean * w[gaps] + 1.0)  # of log u
+            if g_log_u is not None:
+                g_log_u[gaps] += slope
+            else:
+                root = self._tied(w)[1][gaps]
+                g[gaps] += (slope.sum(axis=1) / (u[gaps, 0] * root))[:, None] * 2.0 * self.w0[gaps] * w[gaps]
+        return g if g_log_u is None else np.concatenate([g, g_log_u])
+
+    @override
+    def curvature(self, squares, cell_squares):
+        own = squares[self.dense] + self.w0
+        return own if self.is_tied else np.concatenate([own, squares[self.squares] + 0.5 * self.wl])
+
+
+@dataclass
+class CategoriesPart(LinearPart):
+    family: Any
+    alpha: np.ndarray  # (cells, K)
+    is_normalised: bool  # a cell may be missing and nothing tells of it
+    cells: slice
+    level: (
+        np.ndarray
+    )  # (cells,): frequencies in told columns, else 0; the mean logit is taken off there: only the teller speaks
+    dense: slice = field(default_factory=nothing)
+    seen: slice = field(default_factory=nothing)
+    weight: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.weight = self.family.block_sums(self.alpha)
+        self.has_prior, self.has_level = bool(self.alpha.any()), bool(self.level.any())
+
+    @property
+    def needs_norms(self) -> bool:
+        return self.is_normalised or self.has_prior
+
+    @classmethod
+    def alphas(cls, family, prior: PseudoRows, count: np.ndarray, flat: float) -> np.ndarray:
+        if not prior.share:
+            return np.repeat(flat * prior.a[None], len(count), axis=0)
+        frequency = count.sum(axis=1, keepdims=True) + 0.5
+        return flat * prior.a[None] + prior.share * (count + frequency / family.column_sums(frequency))
+
+    @property
+    @override
+    def size(self) -> int:  # type: ignore[override]
+        return len(self.alpha)
+
+    def logits(self, T: np.ndarray) -> np.ndarray:
+        free = self._free_logits(T)
+        return free - self.family.column_sums(self.level[:, None] * free) if self.has_level else free
+
+    def back(self, g: np.ndarray) -> np.ndarray:
+        """The gradient in T, of that in the logits."""
+        return self._free_back(g - self.level[:, None] * self.family.column_sums(g) if self.has_level else g)
+
+    def _free_logits(self, T: np.ndarray) -> np.ndarray:
+        return T
+
+    def _free_back(self, g: np.ndarray) -> np.ndarray:
+        return g
+
+    def _norms(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(columns, K) log-partitions, and (cells, K) probabilities."""
+        top = np.maximum.reduceat(logits, self.family.offset, axis=0)
+        shares = np.exp(logits - top[self.family.column_of])
+        whole = np.add.reduceat(shares, self.family.offset, axis=0)
+        return top + np.log(whole), shares / whole[self.family.column_of]
+
+    @override
+    def put(self, T, dense, cells):
+        logits = self.logits(T)
+        if not self.needs_norms:
+            cells[self.cells] = logits
+            return logits, None, None
+        norms, shares = self._norms(logits)
+        cells[self.cells] = logits - norms[self.family.column_of] if self.is_normalised else logits
+        return logits, norms, shares
+
+    @override
+    def penalty(self, T, memory):
+        value, g = self._lost(memory)
+        return value, self.back(g)
+
+    def _lost(self, memory) -> tuple[float, np.ndarray]:
+        """What the pseudo-counts lose, and its gradient in the logits."""
+        logits, norms, shares = memory
+        value = float(np.vdot(self.weight, norms)) - float(np.vdot(self.alpha, logits))
+        return value, self.weight[self.family.column_of] * shares - self.alpha
+
+    @override
+    def pulled(self, T, dense, cells, memory):
+        g = cells[self.cells]
+        if self.is_normalised:
+            g = g - memory[2] * self.family.column_sums(g)
+        return self.back(g)
+
+    @override
+    def curvature(self, squares, cell_squares):
+        return cell_squares[self.cells] + self.alpha
+
+
+@dataclass
+class BinsPart(CategoriesPart):
+    """T holds a slope for every column, then an increment for every cell (that of a column's first cell is zero)."""
+
+    centre: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (cells,): standard units
+    a: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        family = self.family
+        edges = np.maximum(family.n_categories - 1, 1)[family.column_of]
+        self.stiffness = np.outer(edges / WALK**2, self.a)
+
+    @property
+    @override
+    def size(self) -> int:  # type: ignore[override]
+        return self.family.n_features + len(self.centre)
+
+    @override
+    def _free_logits(self, T):
+        out = np.empty((len(self.centre), T.shape[1]))
+        walk(T, self.family.offset, self.family.n_categories, self.centre, out)
+        return out
+
+    @override
+    def _free_back(self, g):
+        out = np.empty((self.size, g.shape[1]))
+        walk_back(np.ascontiguousarray(g), self.family.offset, self.family.n_categories, self.centre, out)
+        return out
+
+    @override
+    def penalty(self, T, memory):
+        m = self.family.n_features
+        slope, step = T[:m], T[m:]
+        gradient = np.concatenate([self.a * slope, self.stiffness * step])
+        value = 0.5 * float(np.vdot(gradient, T))
+        if self.has_prior:
+            more, own = super().penalty(T, memory)
+            value, gradient = value + more, gradient + own
+        return value, gradient
+
+    @override
+    def curvature(self, squares, cell_squares):
+        h = cell_squares[self.cells]
+        family = self.family
+        slopes = family.block_sums(self.centre[:, None] ** 2 * h) + self.a
+        before = np.cumsum(h, axis=0) - h
+        ends = (before + h)[np.append(family.offset[1:], len(h)) - 1][family.column_of]
+        starts = before[family.offset][family.column_of]
+        above, whole = ends - before, np.maximum(ends - starts, 1e-300)
+        return np.concatenate([slopes, above * (1.0 - above / whole) + self.stiffness])
+
+
+@dataclass
+class CountsPart(LinearPart):
+    weight: np.ndarray  # (columns, K): pseudo-rows times the mean
+    total: np.ndarray  # pseudo-counts
+    log_mean: np.ndarray
+    gaps: np.ndarray
+    dense: slice
+    seen: slice
+    cells: slice = field(default_factory=nothing)
+
+    @classmethod
+    def of(cls, layout, prior: PseudoRows, count, first) -> CountsPart:
+        mean = np.maximum(first.sum(axis=1), 1e-3) / np.maximum(count.sum(axis=1), 1.0)
+        weight = np.outer(mean, prior.a) + prior.share * (count + 1.0) * mean[:, None]
+        total = np.outer(mean, prior.a) + prior.share * (first + mean[:, None])
+        return cls(weight, total, np.log(mean), layout.gaps, layout.dense, layout.seen)
+
+    @property
+    @override
+    def size(self) -> int:  # type: ignore[override]
+        return len(self.weight)
+
+    @override
+    def penalty(self, T, memory):
+        inside = np.clip(T, -LIMIT_RATE, LIMIT_RATE)
+        grown = np.exp(inside)
+        return float((self.weight * grown - self.total * inside).sum()), self.weight * grown - self.total
+
+    @override
+    def put(self, T, dense, cells):
+        dense[self.dense] = T
+        rates = np.exp(np.clip(T[self.gaps], -LIMIT_RATE, LIMIT_RATE) + self.log_mean[self.gaps, None])
+        dense[self.seen] = -rates
+        return rates
+
+    @override
+    def pulled(self, T, dense, cells, memory):
+        g = dense[self.dense].copy()
+        g[self.gaps] -= dense[self.seen] * memory
+        return g
+
+    @override
+    def curvature(self, squares, cell_squares):
+        return squares[self.dense] + self.weight

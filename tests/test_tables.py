@@ -1,0 +1,281 @@
+"""The recipe for dense tables: gradients, twins, posteriors of the settled density, bins, repeatability, rare classes, weights."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import log_softmax, softmax
+from sklearn.datasets import load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
+
+from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier
+from suffice.families.categorical import Categorical
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.families.gaussian_tied import GaussianTied
+from suffice.families.histogram import Histogram
+from suffice.families.poisson import Poisson
+from suffice.kernels.loops import linear as loops
+from suffice.learners.linear.conditional import CERTIFIED, Conditional
+from suffice.learners.linear.design import ClassSums, Design
+from suffice.learners.linear.settle import Tellers, settled
+from suffice.reading.bins import cuts_of
+from suffice.structures.joint import Joint
+
+GAPS = ("complete", "ignored", "told")
+
+
+def case(gaps: str, seed: int = 0):
+    """A joint of every family with rows, labels, weights and tellers."""
+    rng, n, K = np.random.default_rng(seed), 80, 3
+    y = rng.integers(K, size=n)
+    numbers = 100 + rng.normal(size=(n, 2)) * [1, 5] + y[:, None]
+    codes = np.stack([rng.integers(3, size=n), rng.random(n) < 0.3 + 0.2 * y], axis=1).astype(float)
+    counts, bins = (
+        rng.poisson(2 + y[:, None], size=(n, 1)),
+        np.clip(rng.normal(2 + 0.5 * y[:, None], 1, (n, 1)), 0, 4.99),
+    )
+    X, sizes, told = np.hstack([numbers, codes, counts, bins]), np.array([3, 2]), np.zeros(0, dtype=int)
+    if gaps != "complete":
+        X[rng.random(X.shape) < 0.15] = np.nan
+    if gaps == "told":
+        X = np.hstack([X[:, :4], ~np.isnan(X), X[:, 4:]])
+        sizes, told = np.append(sizes, np.full(6, 2)), np.array([0, 1, 2, 3, 10, 11])
+    edges = np.arange(5.0)
+    model = Joint.of(
+        GaussianDiagonal.for_data(X[:, :2], K), Categorical(K, len(sizes), sizes), Poisson(K, 1),
+        Histogram(K, 1, np.array([5]), left=edges, right=edges + 1),
+    )  # fmt: skip
+    return model, X, y, rng.random(n) + 0.5, Tellers(told, 4 + np.arange(len(told)))
+
+
+def problem_of(gaps: str, is_tied: bool, share: float = 0.1):
+    model, X, y, weights, tellers = case(gaps)
+    told = np.zeros(model.n_features, dtype=bool)
+    told[tellers.told] = True
+    design = Design.of(model, X, y, weights, told, squares=True)
+    goal = Conditional.of(design, ClassSums(design, y, weights, 3), 1.0, share, is_tied)
+    return goal, model, X, tellers
+
+
+@pytest.mark.parametrize("is_tied", [True, False])
+@pytest.mark.parametrize("gaps", GAPS)
+def test_gradient(gaps, is_tied):
+    goal, *_ = problem_of(gaps, is_tied)
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        x, way = 0.5 * rng.normal(size=goal.scale.size), rng.normal(size=goal.scale.size)
+        slope = (goal.value_and_gradient(x + 1e-6 * way)[0] - goal.value_and_gradient(x - 1e-6 * way)[0]) / 2e-6
+        assert slope == pytest.approx(goal.value_and_gradient(x)[1] @ way, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("is_tied", [True, False])
+@pytest.mark.parametrize("gaps", GAPS)
+def test_the_settled_density_has_the_trained_posteriors(gaps, is_tied):
+    goal, model, X, tellers = problem_of(gaps, is_tied, 0.0)
+    T = goal.solved(None, 1e-10, 300)
+    moments = settled(model, goal, T, tellers)
+    assert model.in_domain(moments)
+    trained, density = (
+        log_softmax(goal.scores(T, goal.design), axis=1),
+        log_softmax(model.log_joint(moments, X), axis=1),
+    )
+    np.testing.assert_allclose(density, trained, atol=1e-8)
+
+
+def test_the_settled_density_has_the_moments_of_the_rows():
+    goal, model, X, tellers = problem_of("complete", False, 0.0)
+    moments = settled(model, goal, goal.solved(None, 1e-10, 300), tellers)
+    w = goal.weights / goal.weights.sum()
+    gaussian, categorical, poisson, _ = moments.columns
+    np.testing.assert_allclose(gaussian.first.sum(axis=0), w @ (X[:, :2] - model.families[0].location), atol=1e-3)
+    np.testing.assert_allclose(categorical.count[:3].sum(axis=1), [w @ (X[:, 2] == v) for v in range(3)], atol=1e-3)
+    np.testing.assert_allclose(poisson.count.sum(axis=0), w @ X[:, 4:5], atol=1e-2)
+
+
+def test_correlated_columns_keep_their_posteriors():
+    X, y = load_wine(return_X_y=True)
+    model, weights, nothing = Joint.of(GaussianTied.for_data(X, 3)), np.ones(len(y)), np.zeros(0, dtype=int)
+    design = Design.of(model, X, y, weights, np.zeros(X.shape[1], dtype=bool), squares=False)
+    goal = Conditional.of(design, ClassSums(design, y, weights, 3), 1.0, 0.0, True)
+    T = goal.solved(None, 1e-10, 300)
+    moments = settled(model, goal, T, Tellers(nothing, nothing))
+    np.testing.assert_allclose(
+        softmax(model.log_joint(moments, X), axis=1), softmax(goal.scores(T, design), axis=1), atol=1e-7
+    )
+
+
+def test_kernels_and_their_twins():
+    rng = np.random.default_rng(0)
+    scores, y, weights = 5 * rng.normal(size=(40, 4)), rng.integers(4, size=40), rng.random(40)
+    total, gradient = loops.plain_weights(scores.copy(), y, weights)
+    found = scores.copy()
+    assert loops.weigh_rows(found, y, weights, np.empty(found.size)) == pytest.approx(total)
+    np.testing.assert_allclose(found, gradient, atol=1e-12)
+    offset, sizes, centre, T = np.array([0, 4]), np.array([4, 3]), rng.normal(size=7), rng.normal(size=(9, 2))
+    logits, g, back = np.empty((7, 2)), rng.normal(size=(7, 2)), np.empty((9, 2))
+    loops.walk(T, offset, sizes, centre, logits)
+    np.testing.assert_allclose(logits, loops.plain_walk(T, offset, sizes, centre))
+    loops.walk_back(g, offset, sizes, centre, back)  # the adjoint of a linear map
+    assert np.vdot(back, T) == pytest.approx(np.vdot(g, logits))
+
+
+@pytest.mark.parametrize("kind", ["continuous", "whole", "spike", "constant"])
+def test_bins_hold_every_value_and_give_it_back(kind):
+    rng = np.random.default_rng(0)
+    values = {
+        "continuous": rng.normal(size=500),
+        "whole": rng.integers(0, 7, 500).astype(float),
+        "spike": np.where(rng.random(500) < 0.9, 0.0, rng.exponential(size=500)),
+        "constant": np.full(20, 3.0),
+    }[kind]
+    cuts = cuts_of(values, 32)
+    assert len(cuts) <= 70
+    assert (cuts.left <= cuts.right).all()
+    positions = cuts.positions(values)
+    assert (positions >= 0).all()
+    assert (positions < len(cuts)).all()
+    np.testing.assert_allclose(cuts.values(positions), values, atol=1e-6)
+    assert np.isnan(cuts.positions(np.array([np.nan]))).all()
+
+
+def test_a_histogram_is_a_density():
+    family = Histogram(2, 1, np.array([3]), left=np.array([0.0, 1.0, 3.0]), right=np.array([1.0, 3.0, 3.0]))
+    moments = family.of_counts(np.array([[0.2, 0.5], [0.5, 0.4], [0.3, 0.1]]))
+    grid = np.linspace(0, 2, 4001)[:-1] + 2.5e-4  # positions: bins of width 1 and 2, then an atom
+    values = np.where(grid < 1, 1.0, 2.0) * (grid[1] - grid[0])
+    density = np.exp(family.log_densities(moments, grid[:, None]) + family.log_base_measure(grid[:, None])[:, None])
+    atom = np.exp(family.log_densities(moments, np.array([[2.5]])) + family.log_base_measure(np.array([[2.5]])))
+    np.testing.assert_allclose(values @ density + atom[0], 1.0, atol=1e-3)
+
+
+def test_two_default_fits_in_two_processes_have_equal_bits():
+    code = (
+        "from sklearn.datasets import load_wine; from suffice import MixedNB; X, y = load_wine(return_X_y=True); "
+        "print(MixedNB().fit(X[::2], y[::2]).predict_proba(X).tobytes().hex()[:4000])"
+    )
+    outputs = {subprocess.check_output([sys.executable, "-c", code], env=os.environ) for _ in range(2)}
+    assert len(outputs) == 1
+
+
+def test_default_fits_are_certified():
+    X, y = load_iris(return_X_y=True)
+    for model in (GaussianNB(), GaussianDiscriminant(), MixedNB()):
+        model.fit(X, y)
+        assert model.converged_
+        assert model.stopped_.startswith("at its optimum")
+        assert model.history_["gap"][-1] / len(y) <= CERTIFIED
+
+
+def test_rare_classes_are_trained():
+    rng = np.random.default_rng(0)
+    centres = 3 * rng.normal(size=(24, 6))
+    y = np.append(rng.integers(23, size=160), 23)  # the last class has one row
+    X = centres[y] + rng.normal(size=(len(y), 6))
+    test = rng.integers(23, size=500)
+    rows = centres[test] + rng.normal(size=(500, 6))
+    model = GaussianNB().fit(X, y)
+    assert model.choice_.setting is not None
+    assert len(model.classes_) == 24
+    peer = LogisticRegression(max_iter=1000).fit(X, y)
+    assert model.score(rows, test) > peer.score(rows, test) - 0.03
+
+
+@pytest.mark.parametrize("loss", ["ncll", "nll"])
+def test_balanced_classes(loss):
+    rng = np.random.default_rng(0)
+    y = (rng.random(600) < 0.06).astype(int)
+    X = rng.normal(size=(600, 4)) + y[:, None]
+    test_y = rng.integers(2, size=1000)
+    test = rng.normal(size=(1000, 4)) + test_y[:, None]
+    ours = GaussianNB(loss=loss, class_weight="balanced").fit(X, y).predict(test)
+    peer = LogisticRegression(class_weight="balanced").fit(X, y).predict(test)
+    assert balanced_accuracy_score(test_y, ours) > balanced_accuracy_score(test_y, peer) - 0.03
+
+
+def bumps(n: int, seed: int):
+    """A class that depends on a number as a wave, which no line can say."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 6, n)
+    frame = pd.DataFrame({"wave": x, "noise": rng.normal(size=n), "kind": rng.choice(["a", "b"], n)})
+    return frame, np.where(rng.random(n) < 1 / (1 + np.exp(-4 * np.sin(2 * x))), "up", "down")
+
+
+def test_numbers_are_read_as_bins_where_that_helps():
+    (X, y), (rows, labels) = bumps(800, 0), bumps(2000, 1)
+    model = MixedNB().fit(X, y)
+    assert model.kinds_["wave"] == "histogram"
+    assert model.score(rows, labels) > 0.8
+    edges, curve = model.shapes_["wave"]
+    assert len(edges) == curve.shape[1] + 1
+    assert curve.shape[0] == 2
+    drawn, _ = model.sample(500, random_state=0)
+    assert np.asarray(drawn["wave"] if hasattr(drawn, "columns") else drawn[:, 0], dtype=float).min() >= 0
+    holes = rows.copy()
+    holes.loc[::3, "wave"] = np.nan
+    filled = model.impute(holes)
+    assert not filled["wave"].isna().any()
+    assert np.isfinite(model.score_samples(holes)).all()
+    line, straight = bumps(800, 0)
+    straight = np.where(line["noise"] + np.random.default_rng(2).normal(size=800) > 0, "up", "down")
+    assert MixedNB().fit(line, straight).kinds_["noise"] == "gaussian"
+
+
+def test_bins_on_demand_under_every_loss():
+    X, y = bumps(300, 0)
+    for loss in ("nll", "hinge"):
+        assert MixedNB({"wave": "histogram"}, loss=loss).fit(X, y).kinds_["wave"] == "histogram"
+
+
+def test_a_gap_that_says_something_is_heard():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    X = pd.DataFrame({"a": rng.normal(size=600), "b": rng.choice(["u", "v"], 600)})
+    X.loc[(rng.random(600) < 0.6) & (y == 1), "a"] = np.nan
+    model = MixedNB().fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.7
+    assert np.isfinite(model.score_samples(X)).all()
+    assert not model.impute(X)["a"].isna().any()
+
+
+def test_flat_pseudo_counts_of_categories():
+    X, y = np.array([[0], [0], [0], [1], [2], [2]] * 10), np.array([0, 0, 1, 1, 1, 1] * 10)
+    model = CategoricalNB().fit(X, y)
+    assert model.converged_
+    assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+def test_table_classifier(tmp_path):
+    from suffice import load, save
+
+    rng = np.random.default_rng(0)
+    n = 400
+    X = pd.DataFrame(
+        {"a": rng.choice(list("xo"), n), "b": rng.choice(list("xo"), n), "id": [f"row {i}" for i in range(n)]}
+    )
+    y = np.where(X["a"] == X["b"], "same", "other")  # naive Bayes can't say it, mixtures can
+    with pytest.warns(UserWarning, match="left out"):
+        model = TableClassifier(max_seconds=120).fit(X, y)
+    assert model.dropped_ == ["id"]
+    assert model.score(X, y) > 0.99
+    assert isinstance(model.choice_, list)
+    assert any(row["kept"] and "mixtures" in row["model"] for row in model.choice_)
+    assert len(model.sample(5, random_state=0)[1]) == 5
+    assert np.isfinite(model.score_samples(X)).all()
+    save(model, tmp_path / "model.suffice")
+    np.testing.assert_array_equal(load(tmp_path / "model.suffice").predict_proba(X), model.predict_proba(X))
+
+
+def test_table_classifier_refuses_what_it_cannot_read():
+    with pytest.raises(ValueError, match="max_seconds"):
+        TableClassifier(max_seconds=-1).fit([[1.0], [2.0]], [0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X, y = load_iris(return_X_y=True)
+        assert TableClassifier().fit(X, y).predict(X[:2]).shape == (2,)
