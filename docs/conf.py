@@ -83,10 +83,14 @@ def skip(app, what, name, obj, skip, options):
     return True if name in FOREIGN or name.endswith("_request") else None
 
 
-def without_foreign_references(app, what, name, obj, options, lines):
-    lines[:] = [re.sub(r":(?:ref|term):`([^<`]*?)(?:\s*<[^>`]*>)?`", r"\1", line) for line in lines]
+def in_plain_words(app, what, name, obj, options, lines):
+    """References to scikit-learn's pages as text; a word like endprob_ in a sentence is no reference either."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            line = re.sub(r":(?:ref|term):`([^<`]*?)(?:\s*<[^>`]*>)?`", r"\1", line)
+            lines[i] = re.sub(r"(^|[\s(])([A-Za-z]\w*)_(?=[\s.,;:)]|$)", r"\1\2\\_", line)
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", without_foreign_references)
+    app.connect("autodoc-process-docstring", in_plain_words)
     app.connect("autodoc-skip-member", skip)

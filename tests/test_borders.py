@@ -201,3 +201,39 @@ def test_rows_far_outside_of_all_classes_still_have_probabilities():
             model = clone(made(name)).fit(X, LABELS)
             found = model.predict_proba(far)
         np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_found_before_training(tmp_path):
+    X = GENERATOR.normal(size=(60, 3))
+    with pytest.raises(ValueError, match="checkpoint="):
+        suffice.GaussianNB(checkpoint=str(tmp_path / "no" / "c")).fit(X, LABELS)
+    with pytest.raises(ValueError, match="checkpoint="):
+        suffice.GaussianNB(checkpoint=str(tmp_path)).fit(X, LABELS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = suffice.GaussianNB(max_epochs=np.int64(3), checkpoint=str(tmp_path / "c"), checkpoint_minutes=0).fit(
+            X, LABELS
+        )
+        model.set_params(max_epochs=3, resume=True).fit(X, LABELS)
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(2, 130), (15, 143)])
+def test_a_command_ends_by_a_signal(number, code, monkeypatch, capsys):
+    import os
+
+    from suffice import cli
+    from suffice.cli import app
+
+    monkeypatch.setattr(app, "run", lambda arguments: os.kill(os.getpid(), number))
+    assert cli.main(["train"]) == code
+
+
+def test_the_library_works_without_asserts_and_docstrings():
+    import subprocess
+    import sys
+
+    script = "import suffice; print(suffice.GaussianNB(loss='nll').fit([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1]).predict([[4.5]]))"
+    done = subprocess.run([sys.executable, "-OO", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert done.stdout.strip() == "[1]"

@@ -180,3 +180,22 @@ def test_a_seed_gives_the_same_bits_in_processes_whose_memory_is_laid_out_differ
     ]
     assert len(found[0].stdout.split()) == 10
     assert found[0].stdout == found[1].stdout
+
+
+def test_compiling_is_said_once_and_what_is_cached_is_not(tmp_path):
+    (tmp_path / "kernel.py").write_text(
+        "from suffice.kernels import cache, compile\n"
+        "cache.SILENCE = 0.0\n"
+        "def add(a, b):\n    return a + b\n"
+        "add = compile.compiled(add)\n"
+        "print(add(1.0, 2.0), add(1, 2))\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    runs = [
+        subprocess.run(
+            [sys.executable, "kernel.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    ]
+    assert [run.stdout for run in runs] == ["3.0 3\n"] * 2
+    assert [run.stderr.count("compiling for this machine") for run in runs] == [1, 0]

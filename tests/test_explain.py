@@ -167,3 +167,19 @@ def test_one_class_and_a_class_of_choice():
     np.testing.assert_allclose(asked.parts.sum(axis=1) + asked.constant, asked.log_odds, atol=1e-9)
     with pytest.raises(ValueError, match="not one of the classes"):
         model.explain(X, y="other")
+
+
+@pytest.mark.data
+@pytest.mark.filterwarnings("ignore")
+def test_imdb_lists_words_that_a_person_expects(data_folder):
+    from suffice.datasets import text
+    from suffice.estimators.explaining import telling_columns
+
+    data = text.load("imdb")
+    rows = np.random.default_rng(0).permutation(data.X_train.shape[0])[:6000]
+    for model in (suffice.MultinomialNB(random_state=0), suffice.MultinomialNB(loss="nll")):
+        model.fit(data.X_train[rows], data.y_train[rows])
+        found = telling_columns(model, data.vocabulary, 20)
+        bad, good = ({word for word, _ in found[label]} for label in (0, 1))
+        assert {"worst", "bad", "waste", "awful", "terrible"} <= bad
+        assert {"great", "wonderful", "excellent", "perfect"} <= good

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import HMMClassifier, load, save
 from suffice.datasets import series
+from suffice.experiments import EXPERIMENTS, Options
 
 CANNOT_APPLY = {
     "check_sample_weight_equivalence_on_dense_data": "k-means starts see repeated sequences, not weights",
@@ -302,3 +303,9 @@ SIZES = {
 def test_sets_of_sequences(data_folder, name, sizes):
     data = series.load(name)
     assert (len(data.X), len(data.X_test)) == sizes == (len(data.y), len(data.y_test))
+
+
+def test_the_experiment(data_folder):
+    report = EXPERIMENTS["hmm-classifiers"].run(Options(quick=True, say=lambda line: None))
+    found = {row.name: row.ours for row in report.rows}
+    assert found["italy-power-demand, ncll, accuracy"] > 0.8 and len(found) == 16

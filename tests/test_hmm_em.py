@@ -175,8 +175,15 @@ def test_a_chain_that_does_not_forget_is_run_uncut():
         chain = Chain(problem.model.emissions, np.full(S, np.nan), A)
         rows = ChainSteps(chain, problem.rows.form, problem.rows.offsets, problem.rows.weights)
         found = rows.expected(chain.parameters(rows.form, start))
-    assert rows.burn is None and np.isfinite(found.log_likelihood)
+    assert len(rows.plan()[0].base) == 1 and np.isfinite(found.log_likelihood)
     scores = rows.scores(chain.parameters(rows.form, start), slice(0, 40_000))
     paths = [scores[np.arange(40_000), (np.arange(40_000) + first) % S].sum() for first in range(S)]
     wanted = np.logaddexp.reduce(np.array(paths) + np.log(chain.start_of(start)))
     np.testing.assert_allclose(found.log_likelihood, rows.weights[0] * wanted, rtol=1e-10)
+
+
+def test_a_random_start_of_many_steps_is_not_one_where_all_states_are_alike():
+    problem, _ = problem_of("categorical", lengths=(2000,) * 10)
+    statistics = start_statistics(problem.rows, "random", np.random.default_rng(0))
+    counts = statistics.emissions.columns[0].count[:4]
+    assert np.abs(counts / counts.sum(axis=0) - 0.25).max() > 0.05

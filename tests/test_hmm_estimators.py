@@ -237,6 +237,16 @@ def test_a_stream_comes_near_the_batch():
     assert online.score(held) / 4000 > batch.score(held) / 4000 - 0.01
 
 
+def test_one_online_pass_loses_less_than_a_thousandth_of_the_held_out_likelihood():
+    X, _ = planted(1500, 30)
+    held, _ = planted(300, 30, seed=1)
+    stream = GaussianHMM(3, random_state=0)
+    for first in range(0, 1500, 250):
+        stream.partial_fit(X[first : first + 250])
+    batch = GaussianHMM(3, random_state=0, tol=1e-6).fit(X)
+    assert batch.score(held) - stream.score(held) < 1e-3 * abs(batch.score(held))
+
+
 @pytest.mark.parametrize("kind", MODELS)
 def test_files_keep_every_answer(kind, tmp_path):
     X = data_of(kind, np.random.default_rng(0))

@@ -7,9 +7,11 @@ import pytest
 from chain_oracle import enumerated
 
 from suffice.kernels.structures.chain import BLOCK, FILTER, LANES, SCORE, SMOOTH, run_lanes
-from suffice.kernels.structures.chain_logs import best_paths
+from suffice.kernels.structures.chain_logs import best_paths, smooth_lane
+from suffice.kernels.structures.chain_paths import best_in_lanes
 from suffice.structures.chain import forward_backward
-from suffice.structures.chain_plan import AGREES, gap, planned
+from suffice.structures.chain_plan import AGREES, gap, path_gap, planned
+from suffice.structures.chain_source import source_of_scores
 
 
 def run(mode, offsets, scores, start, A, end=None, weights=None, burn=None):
@@ -175,3 +177,67 @@ def test_an_outlier_without_zeros_in_the_transitions_stays_fast_and_exact():
     true = enumerated(scores - top, start, A)
     np.testing.assert_allclose(loglik[0], true[0] + top.sum(), rtol=1e-12)
     np.testing.assert_allclose(posterior, true[1], atol=1e-10)
+
+
+def path_of(offsets, scores, start, A, end=None, burn=None):
+    """(log p(x, path), path, gap) by lanes."""
+    N, S = len(offsets) - 1, len(start)
+    with np.errstate(divide="ignore"):
+        logs = np.log(start), np.log(A), np.zeros(S) if end is None else np.log(end)
+    path, best, parts, shards = np.zeros(len(scores), np.int64), np.zeros(N), [], planned(offsets, burn)
+    for shard in shards:
+        n, rows = len(shard.base), slice(shard.start, shard.stop)
+        own, seams, states = np.zeros(n), np.zeros((n, 2, S)), np.zeros((n, 2), np.int64)
+        closes = shard.closes if end is not None else np.zeros(n, bool)
+        best_in_lanes(
+            source_of_scores(scores[rows]), shard.base, shard.length, shard.first, shard.last, shard.fresh, closes, *logs,
+            path[rows], own, seams, states,
+        )  # fmt: skip
+        np.add.at(best, shard.sequence, own)
+        parts.append((seams, states))
+    return best, path, path_gap(shards, [part[0] for part in parts], [part[1] for part in parts])
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("S", [1, 3, 5, 8])
+def test_paths_in_lanes_equal_the_twin(S, zeros):
+    generator = np.random.default_rng(S)
+    start, A, end = chain(generator, S, zeros, ends=True)
+    lengths = generator.integers(0, 3 * BLOCK, size=LANES + 9)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    scores = 2 * generator.normal(size=(offsets[-1], S))
+    scores[generator.random(len(scores)) < 0.1] = 0.0
+    found, path, _ = path_of(offsets, scores, start, A, end)
+    wanted, best = np.zeros(len(scores), np.int64), np.zeros(len(lengths))
+    with np.errstate(divide="ignore"):
+        best_paths(offsets[:-1], lengths, scores, np.log(start), np.log(A), np.log(end), wanted, best)
+    np.testing.assert_array_equal(path, wanted)
+    np.testing.assert_allclose(found, best, rtol=1e-10)
+
+
+def test_pieces_of_a_long_path_equal_the_whole_or_say_that_they_do_not():
+    generator = np.random.default_rng(7)
+    start, A, _ = chain(generator, 4)
+    offsets = np.array([0, 30_000, 30_100])
+    scores = 2 * generator.normal(size=(offsets[-1], 4))
+    cut, whole = (path_of(offsets, scores, start, A, burn=burn) for burn in (64, None))
+    assert len(planned(offsets, 64)[0].base) > 2 and cut[2] <= AGREES
+    np.testing.assert_array_equal(cut[1], whole[1])
+    np.testing.assert_allclose(cut[0], whole[0], rtol=1e-12)
+    scores[:] = 0.0
+    scores[0, 0] = 5.0
+    assert path_of(offsets[:2], scores[:30_000], np.ones(2) / 2, np.eye(2)[::-1].copy(), burn=64)[2] > AGREES
+
+
+def test_logarithms_over_several_blocks_equal_the_twin():
+    generator = np.random.default_rng(8)
+    start, A, end = chain(generator, 3, zeros=True, ends=True)
+    scores = generator.normal(size=(1300, 3))
+    scores[600] = [-3000.0, 0.0, -3000.0]
+    posterior, seams = np.zeros(scores.shape), np.zeros((4, 3))
+    sums = [np.zeros(3), np.zeros((3, 3)), np.zeros(3)]
+    lane = (0, len(scores), 0, len(scores), True, True, 1.0)
+    loglik = smooth_lane(lane, scores, start, A, end, *sums, posterior, seams)
+    twin = forward_backward(scores, start, A, end)
+    for found, wanted in zip((loglik, *sums, posterior), twin, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10)

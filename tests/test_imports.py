@@ -24,7 +24,7 @@ FLOORS = [
     {"choosing", "evaluation"},
     {"estimators", "figures"},
     {"naive_bayes", "discriminant", "table", "mixture", "topic", "sbn", "text", "hmm", "regression", "bounds"},
-    {"experiments"},
+    {"experiments", "reporting", "warm_up"},
     {"cli"},
 ]
 MODULES = sorted(path for path in HOME.rglob("*.py"))

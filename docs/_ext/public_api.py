@@ -26,7 +26,8 @@ def names_of(module: str) -> list[str]:
     """Public names of a module of suffice that have a page."""
     found = import_module(f"suffice.{module}")
     names = getattr(found, "__all__", EXTRA.get(module, ()))
-    return [name for name in names if name not in NOT_PAGES]
+    homes = {name: home for name, home in suffice._HOMES.items() if home in public_modules()}
+    return [name for name in names if name not in NOT_PAGES and homes.get(name, module) == module]
 
 
 def top_names() -> list[str]:

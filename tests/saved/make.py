@@ -36,6 +36,8 @@ MODELS = {name: LIKELIHOOD for name in TABLES} | {
     "MultinomialMixture": {"n_components": 2, "random_state": 0},
     "PoissonMixture": {"n_components": 2, "random_state": 0},
     "MixedMixture": {"n_components": 2, "random_state": 0},
+    "GaussianRegressor": {},
+    "MixtureRegressor": {"n_components": 2, "n_members": 1, "max_iter": 5, "random_state": 0},
     "LDAClassifier": {"n_topics": 1, "loss": "nll", "random_state": 0},
     "LatentDirichletAllocation": {"n_topics": 2, "random_state": 0},
     "SigmoidBeliefNetwork": {"hidden": (2,), "data": "count", "max_iter": 2, "random_state": 0},
@@ -45,6 +47,9 @@ MODELS = {name: LIKELIHOOD for name in TABLES} | {
     "MixedHMM": {"n_states": 2, "random_state": 0, "max_iter": 3, "tol": 0.1},
     "PoissonHMM": {"n_states": 2, "random_state": 0, "max_iter": 3, "tol": 0.1},
 }
+
+
+TARGETS = ROWS @ [1.0, -0.5, 0.2, 0.0]
 
 
 def answer_of(model) -> list:
@@ -58,7 +63,7 @@ def answer_of(model) -> list:
 def main() -> None:
     folder = Path(__file__).parent
     for name, options in MODELS.items():
-        model = getattr(suffice, name)(**options).fit(ROWS, LABELS)
+        model = getattr(suffice, name)(**options).fit(ROWS, TARGETS if name.endswith("Regressor") else LABELS)
         storage.save(model, folder / f"{name}-1.sfc")
         expected = {"rows": ROWS.tolist(), "answer": answer_of(model)}
         (folder / f"{name}-1.json").write_text(json.dumps(expected) + "\n")

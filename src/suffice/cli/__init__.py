@@ -1,6 +1,6 @@
 """The command line: names -> objects -> fit -> report.
 
-Exit codes: 0 done; 1 a failure inside; 2 wrong usage; 3 bad data; 4 bad model file; 130 interrupted.
+Exit codes: 0 done; 1 a failure inside; 2 wrong usage; 3 bad data; 4 bad model file; 130 interrupted; 143 terminated.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+
+from .signals import Signalled, raised
 
 OK, FAILURE, USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -27,7 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"suffice: the command line needs {error.name}: pip install 'suffice[cli]'", file=sys.stderr)
         return FAILURE
     try:
-        return run(arguments)
+        with raised():
+            return run(arguments)
+    except Signalled as signalled:
+        print(f"suffice: {'interrupted' if signalled.code == INTERRUPTED else 'terminated'}", file=sys.stderr)
+        return signalled.code
     except KeyboardInterrupt:
         print("suffice: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .options import AsJson, Data, Delimiter, Format, Header, Model, Names, Output, Target
+from . import papers
+from .notices import print_lines
+from .options import (
+    AsJson,
+    Data,
+    Decimal,
+    Delimiter,
+    Drop,
+    Encoding,
+    Format,
+    Header,
+    Ids,
+    Kinds,
+    Missing,
+    Model,
+    Names,
+    Output,
+    Target,
+    Text,
+)
 
 HELP = """Generative models from files: train, predict, evaluate, inspect.
 
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
 MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture or lda (topics)."""
+mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, lda (topics) or hmm (sequences)."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -68,17 +85,26 @@ def _reader(path: str, format: str | None, **options: Any) -> Any:
 
     if format is not None and format not in FORMATS:
         raise UsageError(f"--format {format!r} is not one of {', '.join(FORMATS)}")
+    if (more := options.pop("na", None)) is not None:
+        from ..files import MISSING
+
+        options["missing"] = (*MISSING, *more)
+    if options.get("decimal") not in (None, ".", ","):
+        raise UsageError(f"--decimal {options['decimal']!r} is neither '.' nor ','")
     with data_errors(path):
         return read(path, format=format, **options)
 
 
-def _kinds(numeric: list[str] | None, categorical: list[str] | None) -> dict[str, str]:
-    return dict.fromkeys(numeric or [], "numeric") | dict.fromkeys(categorical or [], "categorical")
+def _kinds(numeric: list[str] | None, categorical: list[str] | None, kinds: list[str] | None = None) -> dict[str, str]:
+    from .notices import UsageError
 
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(line)
+    found = dict.fromkeys(numeric or [], "numeric") | dict.fromkeys(categorical or [], "categorical")
+    for pair in kinds or []:
+        name, equals, kind = pair.rpartition("=")
+        if not equals or kind not in ("numeric", "categorical"):
+            raise UsageError(f"--kind {pair!r} is not of the form COL=numeric or COL=categorical")
+        found[name] = kind
+    return found
 
 
 @app.command()
@@ -86,13 +112,26 @@ def train(
     data: Data,
     output: Output,
     model: Annotated[str, typer.Option(help=MODELS)] = "naive-bayes",
-    loss: Annotated[str, typer.Option(help="ncll (conditional likelihood), nll (likelihood) or hinge.")] = "ncll",
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="ncll (conditional likelihood), hinge or nll (likelihood); by default hinge for words, else ncll."
+        ),
+    ] = None,
     target: Target = None,
+    task: Annotated[
+        str, typer.Option(help="classification, regression, or auto: regression where the target has many fractions.")
+    ] = "auto",
     seed: Annotated[int | None, typer.Option(help="Of random numbers.")] = 0,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any parameter.")] = None,
+    kind: Kinds = None,
+    drop: Drop = None,
+    id_: Ids = None,
+    text: Text = None,
     numeric: Names = None,
     categorical: Names = None,
-    ignore: Names = None,
+    holdout: Annotated[float, typer.Option(metavar="SHARE", help="Rows held out for scores; 0: none.")] = 0.2,
+    cv: Annotated[int | None, typer.Option(metavar="FOLDS", help="Scores by cross-validation instead.")] = None,
     classes: Annotated[
         str | None, typer.Option(metavar="A,B,C", help="All classes, if a long file starts with few.")
     ] = None,
@@ -101,32 +140,54 @@ def train(
     ] = 256,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 1 << 16,
     max_words: Annotated[int | None, typer.Option(help="Of texts: only the most frequent words.")] = None,
+    sequence: Annotated[
+        str | None, typer.Option(metavar="COL", help="Of hmm: which sequence a row is a step of.")
+    ] = None,
+    time: Annotated[str | None, typer.Option(metavar="COL", help="Of hmm: the order of the steps.")] = None,
     format: Format = None,
     header: Header = None,
     delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: Missing = None,
 ) -> None:
-    """Train a classifier: suffice train adult.csv --target income -o adult.sfc"""
-    from . import training
+    """Train a classifier or a regressor: suffice train adult.csv --target income -o adult.sfc
+
+    Says how the columns were read, scores on rows held out, and what was kept; the model is trained on all rows."""
+    from ..losses import LOSSES
+    from . import regression, sequences, training
+    from .guarding import refuse_overwriting
+    from .holding import check
     from .notices import UsageError
 
-    if model not in training.CHOICES:
-        raise UsageError(f"--model {model!r} is not one of {', '.join(training.CHOICES)}")
-    if loss not in ("nll", "ncll", "hinge"):
-        raise UsageError(f"--loss {loss!r} is not one of nll, ncll, hinge")
-    kinds = "categorical" if model == "categorical-nb" else _kinds(numeric, categorical)
-    options = {"target": target, "kinds": kinds, "ignore": ignore or [], "header": header, "delimiter": delimiter}
-    reader = _reader(data, format, chunk_rows=chunk_rows, **options)
-    params = {"loss": loss, "random_state": seed} | training.parsed(settings or [])
+    if model not in (choices := (*training.CHOICES, *regression.MODELS)):
+        raise UsageError(f"--model {model!r} is not one of {', '.join(choices)}")
+    if task not in regression.TASKS:
+        raise UsageError(f"--task {task!r} is not one of {', '.join(regression.TASKS)}")
+    if loss is not None and loss not in LOSSES:
+        raise UsageError(f"--loss {loss!r} is not one of {', '.join(LOSSES)}")
+    refuse_overwriting(output, data=data)
+    check(holdout, cv)
+    kinds = _kinds(numeric, categorical, kind)
+    options: dict[str, Any] = {
+        "target": target,
+        "ignore": [*(drop or []), *(id_ or [])],
+        "text": text,
+        "bad_cells": "missing",
+    }
+    options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
+    all_kinds = "categorical" if model == "categorical-nb" else kinds
+    reader = _reader(data, format, chunk_rows=chunk_rows, kinds=all_kinds, **options)
+    params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
+    if model != "hmm" and (sequence or time):
+        raise UsageError(f"--sequence and --time are for --model hmm, not for {model}")
+    named = classes.split(",") if classes else None
+    asked = training.Asked(named, memory, max_words, kinds, text, holdout, cv, task)
     with reader:
-        training.train(
-            reader,
-            output,
-            model=model,
-            params=params,
-            classes=classes.split(",") if classes else None,
-            memory=memory,
-            max_words=max_words,
-        )
+        if model == "hmm":
+            sequences.train(reader, output, params=params, sequence=sequence, time=time)
+        else:
+            training.train(reader, output, model=model, params=params, asked=asked)
 
 
 @app.command()
@@ -135,19 +196,30 @@ def predict(
     data: Data = "-",
     output: Output = "-",
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of every class.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Also what spoke most for the class (log-odds).")] = False,
+    keep: Annotated[list[str] | None, typer.Option(metavar="COL", help="Copy a column of DATA, such as an id.")] = None,
     as_json: AsJson = False,
     format: Format = None,
     header: Header = None,
     delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: Missing = None,
 ) -> None:
-    """The class of every row, as CSV or lines of JSON."""
-    from . import prediction
+    """The class of every row, as CSV or lines of JSON. A cell that cannot be read is missing, with a warning."""
+    from . import prediction, sequences
     from .errors import model_from
+    from .guarding import refuse_overwriting
 
+    refuse_overwriting(output, data=data, model=model)
     trained, _ = model_from(model)
-    options = prediction.reading_options(trained, with_target=False)
-    with _reader(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
-        prediction.predict(trained, reader, output, proba=proba, as_json=as_json)
+    options = prediction.reading_options(trained, with_target=False) | {"keep": keep or []}
+    options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
+    with _reader(data, format or trained.reading_format, **options) as reader:
+        if trained.format in sequences.FORMATS:
+            sequences.predict(trained, reader, output, proba=proba, as_json=as_json)
+        else:
+            prediction.predict(trained, reader, output, proba=proba, explain=explain, as_json=as_json)
 
 
 @app.command()
@@ -159,20 +231,82 @@ def evaluate(
     format: Format = None,
     header: Header = None,
     delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: Missing = None,
 ) -> None:
-    """Accuracy, log-loss, calibration error (15 bins), the three losses per row, and the confusion matrix."""
+    """Accuracy, log-loss, calibration error (15 bins), the losses per row, confusion; of a regressor RMSE, NLL, CRPS and coverage."""
     import json
 
-    from . import prediction
+    from . import prediction, regression, sequences
     from .errors import model_from
 
     trained, _ = model_from(model)
     options = prediction.reading_options(trained, with_target=True)
     if target is not None:
         options["target"] = target
+    options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
+    with _reader(data, format or trained.reading_format, **options) as reader:
+        room: Any = sequences if trained.format in sequences.FORMATS else prediction
+        result = (regression if trained.is_regressor else room).evaluate(trained, reader)
+    text = regression.lines if trained.is_regressor else prediction.evaluation_lines
+    print_lines([json.dumps(result, ensure_ascii=False)] if as_json else text(result))
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A.sfc", help="A model file.")],
+    second: Annotated[str, typer.Argument(metavar="B.sfc", help="Another one, of the same classes.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Rows with labels that neither was trained on.")],
+    target: Target = None,
+    as_json: AsJson = False,
+    format: Format = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: Missing = None,
+) -> None:
+    """Two models on the same rows: scores side by side, and differences with their standard errors."""
+    import json
+
+    from . import comparison, prediction
+    from .errors import model_from
+
+    common = {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
+    found = []
+    for path in (first, second):
+        trained, _ = model_from(path)
+        options = prediction.reading_options(trained, with_target=True) | common
+        options |= {} if target is None else {"target": target}
+        with _reader(data, format or trained.reading_format, **options) as reader:
+            found.append(comparison.scored(trained, reader))
+    result = comparison.compared(found[0], found[1], (first, second))
+    print_lines([json.dumps(result, ensure_ascii=False)] if as_json else comparison.lines(result))
+
+
+@app.command()
+def report(
+    model: Model,
+    data: Data = "-",
+    output: Output = "report.html",
+    target: Target = None,
+    max_rows: Annotated[int, typer.Option(min=1, help="Rows read for the report.")] = 100_000,
+    format: Format = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+) -> None:
+    """One page of HTML about a model on rows: scores, reliability, columns that tell, worst rows. Needs no network."""
+    from . import prediction, reporting
+    from .errors import model_from
+
+    reporting.refuse_input(output, model, data)
+    trained, _ = model_from(model)
+    options = prediction.reading_options(trained, with_target=True)
+    if target is not None:
+        options["target"] = target
     with _reader(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
-        result = prediction.evaluate(trained, reader)
-    _print([json.dumps(result, ensure_ascii=False)] if as_json else prediction.evaluation_lines(result))
+        reporting.report(trained, reader, output, max_rows)
 
 
 @app.command()
@@ -181,16 +315,20 @@ def inspect(
     top: Annotated[int, typer.Option(help="How many features or words.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """What a model learned: the header, class means or top words."""
+    """What a model learned: the header, class means or top words; of a hidden Markov model its states."""
     import json
 
-    from . import inspection
+    from . import inspection, inspection_hmm
     from .errors import model_from
 
-    trained, head = model_from(model)
+    trained, head = model_from(model, with_chains=True)
+    if hasattr(trained, "transmat_"):
+        about = inspection_hmm.summary(trained, head, top)
+        print_lines([json.dumps(about, ensure_ascii=False)] if as_json else inspection_hmm.lines(about))
+        return
     about, found = inspection.summary(trained, head), inspection.learned(trained, top)
     text = [json.dumps(about | found, ensure_ascii=False)] if as_json else inspection.lines(about, found)
-    _print(text)
+    print_lines(text)
 
 
 @app.command()
@@ -199,58 +337,27 @@ def convert(
     output: Annotated[str, typer.Argument(metavar="OUT", help="The new file; its name tells the format.")],
     to: Annotated[str | None, typer.Option(help="The new format, if the name does not tell.")] = None,
     target: Target = None,
+    kind: Kinds = None,
+    drop: Drop = None,
     numeric: Names = None,
     categorical: Names = None,
-    ignore: Names = None,
     format: Format = None,
     header: Header = None,
     delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: Missing = None,
 ) -> None:
     """Between CSV, TSV, Parquet, svmlight and text, in chunks."""
     from . import conversion
+    from .guarding import refuse_overwriting
 
+    refuse_overwriting(output, data=data)
     to = conversion.format_named(output, to)
-    kinds = _kinds(numeric, categorical)
-    options = {"target": target, "kinds": kinds, "ignore": ignore or [], "header": header, "delimiter": delimiter}
+    options: dict[str, Any] = {"target": target, "kinds": _kinds(numeric, categorical, kind), "ignore": drop or []}
+    options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
     with _reader(data, format, **options) as reader:
         conversion.convert(reader, output, to)
 
 
-@app.command()
-def reproduce(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="An experiment of the list.")] = None,
-    list_: Annotated[bool, typer.Option("--list", help="The experiments, and how long they take.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="A run of seconds.")] = False,
-    json_file: Annotated[str | None, typer.Option("--json", metavar="FILE", help="The rows as JSON, too.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="A budget for long training.")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds.")] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where pictures go.")] = Path("out"),
-) -> None:
-    """Rerun a table or figure of a paper: its numbers beside ours."""
-    from ..experiments import Options
-    from . import reproduction
-    from .notices import UsageError, say
-
-    if list_:
-        return _print(reproduction.listed())
-    if name is None:
-        raise UsageError("name an experiment; `suffice reproduce --list` shows them")
-    options = Options(quick=quick, seeds=seeds, minutes=minutes, folder=out, say=say)
-    return _print(reproduction.reproduce(name, options, json_file))
-
-
-@app.command()
-def demo(
-    quick: Annotated[bool, typer.Option("--quick", help="A run of seconds.")] = False,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the picture goes.")] = Path("out"),
-) -> None:
-    """Our three losses against scikit-learn on data that ships with it."""
-    from ..experiments import Options, Report
-    from ..experiments.demo import run as run_demo
-    from . import reproduction
-
-    sys.stdout.flush()
-    out.mkdir(parents=True, exist_ok=True)
-    report = run_demo(Options(quick=quick, folder=out))
-    if isinstance(report, Report):
-        _print(reproduction.report_lines(report))
+papers.add_to(app)

@@ -31,14 +31,15 @@ def data_errors(name: str) -> Iterator[None]:
         raise DataError(f"{name}: {short}") from error
 
 
-def model_from(path: str) -> tuple[Any, dict[str, Any]]:
-    """A model file ("-": standard input) as `Trained`, and its header."""
+def model_from(path: str, with_chains: bool = False) -> tuple[Any, dict[str, Any]]:
+    """A model file ("-": standard input) as `Trained`, and its header; `with_chains`: or a hidden Markov model as it is."""
     from ..files.trained import Trained
     from ..saving import header, load
 
     try:
         content = io.BytesIO(sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes())
-        trained = Trained.of(load(content))
+        found = load(content)
+        trained = found if with_chains and hasattr(found, "transmat_") else Trained.of(found)
         content.seek(0)
         return trained, header(content)
     except ArchiveError as error:

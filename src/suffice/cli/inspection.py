@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators.explaining import telling_columns
 from ..files.trained import Trained
 from ..saving.names import name_of
+from .prediction import feature_names
 from .tables import aligned
 
+N_DRAWN = 300
 MEANS = ("theta_", "means_", "rates_", "rate_")  # scikit-learn's names and ours for class means
 
 
@@ -25,7 +28,7 @@ def summary(trained: Trained, head: dict[str, Any]) -> dict[str, Any]:
         "data": trained.format,
         "features": int(model.n_features_in_),
         "target": trained.target,
-        "classes": {str(label): _prior(model, k) for k, label in enumerate(model.classes_)},
+        "classes": {str(label): _prior(model, k) for k, label in enumerate(getattr(model, "classes_", ()))},
         "epochs": _plain(getattr(model, "n_iter_", None)),
         "bytes": sum(member["size"] for member in head["members"].values()),
     }
@@ -44,57 +47,95 @@ def _prior(model: Any, k: int) -> float | None:
 
 
 def learned(trained: Trained, top: int) -> dict[str, Any]:
-    """{"means": {class: {feature: mean}}}, {"top": {class: [[feature, lift]]}} or {"topics": {class: [[word]]}}: what the model has."""
-    model, classes = trained.model, [str(label) for label in trained.classes]
-    names = _feature_names(trained)
+    """What the model has of these, under their names:
+
+    topics   {class: [[word]]}
+    top      {class: [[word or column=category, how many times as probable as in the other classes]]}
+    columns  [[column, mean size of what it adds to the log-odds, over rows drawn from the model]], the most telling first
+    means    {class: {column: mean}} of the most telling numeric columns
+    """
+    model, classes = trained.model, [str(label) for label in getattr(trained.model, "classes_", ())]
+    names = feature_names(trained)
     if hasattr(model, "top_words"):
         words = model.top_words(names, top)
-        return {"topics": {c: words[label] for c, label in zip(classes, trained.classes, strict=True)}}
-    log_prob = getattr(model, "feature_log_prob_", None)
-    if isinstance(log_prob, np.ndarray) and log_prob.ndim == 2:
-        sign = (
-            -1.0 if (log_prob > 0).all() else 1.0
-        )  # ComplementNB's are minus the logarithms of the other classes' words
-        frequency = np.exp(sign * log_prob)
-        lift = sign * np.log(frequency / frequency.mean(axis=0))
-        weight = frequency * lift  # a word counts by how often it occurs, too
-        order = np.argsort(-weight, axis=1)[:, :top]
-        return {"top": {c: [[names[j], float(np.exp(lift[k, j]))] for j in order[k]] for k, c in enumerate(classes)}}
-    if isinstance(log_prob, list | tuple):
-        return {"top": {c: _top_categories(trained, log_prob, k, top) for k, c in enumerate(classes)}}
+        return {"topics": {c: words[label] for c, label in zip(classes, model.classes_, strict=True)}}
+    structure: Any = getattr(model, "_stored_model", None)
+    if not hasattr(structure, "split"):
+        return {}
+    if len(structure.families) == 1 and is_of_words(model, structure):
+        found = telling_columns(model, names, top)
+        return {
+            "top": {str(label): [[word, float(np.exp(odds))] for word, odds in pairs] for label, pairs in found.items()}
+        }
+    columns = _telling(model, names)
+    result: dict[str, Any] = {"columns": [[name, size] for name, size in columns[:top]]}
+    means = _means(model, names)
+    if means:
+        shown = [name for name, _ in columns if name in means][:top]
+        result["means"] = {c: {name: float(means[name][k]) for name in shown} for k, c in enumerate(classes)}
+    shares = _shares(trained, names)
+    if shares:
+        result["top"] = {c: _top_categories(shares, k, top) for k, c in enumerate(classes)}
+    return result
+
+
+def is_of_words(model: Any, structure: Any) -> bool:
+    return model._answering.width == 1 and structure.family.word_weights(model.moments_.columns[0]) is not None
+
+
+def _telling(model: Any, names: list[str]) -> list[tuple[str, float]]:
+    """Columns by what they add to the log-odds, in the mean over rows that the model draws."""
+    generator = np.random.default_rng(0)
+    rows, _ = model._answering.sampled(model.moments_, N_DRAWN, None, generator)
+    found = model._explained(rows, None)
+    found.names = names
+    return [(name, float(size)) for name, size in found.ranked()]
+
+
+def _means(model: Any, names: list[str]) -> dict[str, np.ndarray]:
+    """{column: its mean in every class}."""
     for attribute in MEANS:
         means = getattr(model, attribute, None)
+        if isinstance(means, dict) and means:
+            rates = getattr(model, "rate_", None)
+            return {**means, **(rates if isinstance(rates, dict) else {})}
         if isinstance(means, np.ndarray) and means.ndim == 2:
-            order = _telling(means)[:top]
-            return {"means": {c: {names[j]: float(means[k, j]) for j in order} for k, c in enumerate(classes)}}
+            return dict(zip(names, means.T, strict=True))
     return {}
 
 
-def _telling(means: np.ndarray) -> np.ndarray:
-    """Features by the spread of their means, relative to their size."""
-    spread = means.std(axis=0) / np.maximum(np.abs(means).mean(axis=0), 1e-300)
-    return np.argsort(-spread, kind="stable")
+def _shares(trained: Trained, names: list[str]) -> dict[str, tuple[list[str], np.ndarray]]:
+    """{column: (its categories, log of their probabilities in every class)}."""
+    model = trained.model
+    logs: Any = getattr(model, "category_log_prob_", None)
+    categories: Any = getattr(model, "categories_", None)
+    if isinstance(logs, dict):
+        return {
+            name: ([str(value) for value in categories[name]], table)
+            for name, table in logs.items()
+            if name in categories
+        }
+    logs = getattr(model, "feature_log_prob_", None)
+    if not isinstance(logs, list | tuple):
+        return {}
+    found = {}
+    for j, (name, table) in enumerate(zip(names, logs, strict=True)):
+        texts, codes = trained.categories.get(name, ()), range(table.shape[1]) if categories is None else categories[j]
+        found[name] = ([texts[int(code)] if int(code) < len(texts) else f"{code:g}" for code in codes], table)
+    return found
 
 
-def _feature_names(trained: Trained) -> list[str]:
-    if trained.vocabulary is not None:
-        return list(trained.vocabulary)
-    if trained.format == "table":
-        return list(trained.columns)
-    return [f"x{i}" for i in range(trained.model.n_features_in_)]
-
-
-def _top_categories(trained: Trained, log_prob: Any, k: int, top: int) -> list[list[Any]]:
+def _top_categories(shares: dict[str, tuple[list[str], np.ndarray]], k: int, top: int) -> list[list[Any]]:
+    """Categories by how often they occur in class k times the log of how many times as often as in the other classes."""
     found = []
-    columns = trained.columns or [f"x{i}" for i in range(len(log_prob))]
-    for i, (column, table) in enumerate(zip(columns, log_prob, strict=True)):
-        lift = table[k] - np.log(np.exp(table).mean(axis=0))
-        names, values = trained.categories.get(column, ()), getattr(trained.model, "categories_", None)
-        codes = range(len(lift)) if values is None else [int(value) for value in values[i]]
-        for j, value in enumerate(lift):
-            name = f"{column}={names[codes[j]] if codes[j] < len(names) else codes[j]}"
-            found.append([np.exp(table[k, j]) * value, name, float(np.exp(value))])
-    return [[name, lift] for _, name, lift in sorted(found, reverse=True)[:top]]
+    for column, (categories, table) in shares.items():
+        others = np.delete(np.exp(table), k, axis=0)
+        lift = table[k] - np.log(others.mean(axis=0)) if len(others) else np.zeros(len(categories))
+        found += [
+            [np.exp(table[k, j]) * value, f"{column}={category}", float(np.exp(value))]
+            for j, (category, value) in enumerate(zip(categories, lift, strict=True))
+        ]
+    return [[name, lift] for weight, name, lift in sorted(found, reverse=True)[:top] if weight > 0]
 
 
 def lines(about: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
@@ -107,10 +148,14 @@ def lines(about: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
     yield ""
     rows = [[label, "" if p is None else f"{p:.4f}"] for label, p in about["classes"].items()]
     yield from aligned([["class", "probability"], *rows])
-    if "means" in found:
+    if found.get("columns"):
+        yield ""
+        yield "most telling columns (mean size of what each adds to the log-odds)"
+        yield from aligned([[name, f"{size:.3f}"] for name, size in found["columns"]])
+    if found.get("means") and any(found["means"].values()):
         features = list(next(iter(found["means"].values())))
         yield ""
-        yield "class means (the features that differ most)"
+        yield "means of every class (the most telling columns)"
         body = [[c, *(f"{means[f]:.4g}" for f in features)] for c, means in found["means"].items()]
         yield from aligned([["", *features], *body])
     if "topics" in found:
@@ -121,6 +166,6 @@ def lines(about: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
                 yield f"{label}, topic {number}: " + ", ".join(words)
     if "top" in found:
         yield ""
-        yield "most telling (and how much more probable than in the mean class)"
+        yield "most telling (how many times as probable as in the other classes)"
         for label, pairs in found["top"].items():
             yield f"{label}: " + ", ".join(f"{name} ({lift:.1f}x)" for name, lift in pairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -14,6 +15,17 @@ class UsageError(ValueError):
 def say(message: str) -> None:
     """A line on standard error; standard output is for results."""
     print(f"suffice: {message}", file=sys.stderr)
+
+
+def show(line: str) -> None:
+    """A line of a longer text for a person, on standard error."""
+    print(line, file=sys.stderr)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Results, on standard output."""
+    for line in lines:
+        print(line)
 
 
 def short_warnings() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -17,9 +18,13 @@ from ..files import DataError, Reader, Table
 from ..files.table import CATEGORICAL, NUMERIC
 from ..files.trained import Trained, prepared, stacked
 from ..saving import save
+from ..saving.atomic import try_path
+from . import regression
+from .columns import Arrangement
 from .errors import data_errors
-from .notices import UsageError, say
-from .progress import progress
+from .holding import held_out
+from .notices import UsageError, say, show
+from .progress import progress, shown_passes
 
 MODELS = {
     "gaussian-nb": ("suffice.naive_bayes:GaussianNB", {NUMERIC}),
@@ -32,50 +37,117 @@ MODELS = {
     "lda": ("suffice.topic:LDAClassifier", {NUMERIC}),
     "discriminant": ("suffice.discriminant:GaussianDiscriminant", {NUMERIC}),
     "mixture": ("suffice.mixture:MixtureClassifier", {NUMERIC, CATEGORICAL}),
+    "hmm": ("suffice.hmm:HMMClassifier", {NUMERIC, CATEGORICAL}),
 }
 CHOICES = ["naive-bayes", *MODELS]
 
 
-def train(
-    reader: Reader,
-    output: str,
-    *,
-    model: str,
-    params: dict[str, Any],
-    classes: Sequence[str] | None = None,
-    memory: float = 256.0,
-    max_words: int | None = None,
-) -> None:
-    """Fit what fits into `memory` (MB) as a whole; of a longer file, learn the rest as a stream."""
+@dataclass(frozen=True)
+class Asked:
+    """How to train, beside the model and its parameters."""
+
+    classes: Sequence[str] | None = None
+    memory: float = 256.0  # MB
+    max_words: int | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    holdout: float = 0.2
+    folds: int | None = None
+    task: str = "auto"
+
+
+def train(reader: Reader, output: str, *, model: str, params: dict[str, Any], asked: Asked) -> None:
+    """Fit what fits into memory as a whole; of a longer file, learn the rest as a stream."""
     start = time.perf_counter()
+    try_output(output)
     with progress("reading") as update:
-        tables: list[Table] = []
-        size = 0.0
-        with data_errors(reader.name):
-            for table in reader:
-                tables.append(table)
-                size += _megabytes(table)
-                update(reader.fraction, "")
-                if size > memory:
-                    break
-            following = next(reader, None)
+        tables, following = _first_tables(reader, asked.memory, update)
         if tables[0].y is None:
             raise DataError(f"{reader.name} has no labels: name their column with --target")
-        estimator = _estimator(model, reader.format, tables[0].kinds, params)
-        trained = prepared(estimator, tables, reader.format, max_words)
+        tables, rest, format, arrangement = _arranged(tables, following, reader, asked)
+        if arrangement is not None:
+            arrangement.say()
+        if regression.is_regression(asked.task, model, tables[0].y, tables[0].target):
+            regression.train(reader, tables, iter(rest), output, model=model, params=params)
+            return
+        estimator = estimator_of(model, format, tables[0].kinds, params)
+        text = asked.text if arrangement is None else arrangement.text
+        with data_errors(reader.name):
+            trained = prepared(estimator, tables, format, asked.max_words, text)
         n_rows = sum(table.n_rows for table in tables)
+        scores = ""
         if following is None:
             with data_errors(reader.name):
                 X, y = _labelled(trained, tables, None)
-                update(None, "fitting")
-                estimator.fit(X, y)
+                _doubt(y, trained.target)
+                scores = held_out(estimator, X, y, asked.holdout, asked.folds, update)
+                with shown_passes(estimator, update):
+                    estimator.fit(X, y)
         else:
-            n_rows += _stream(trained, tables, chain([following], reader), reader, classes, update)
+            n_rows += _stream(trained, tables, rest, reader, asked.classes, update)
     save(trained, sys.stdout.buffer if output == "-" else output)
+    for line in filter(None, [_kept(estimator), scores]):
+        show(line)
     say(
         f"{type(estimator).__name__} on {n_rows:,} rows, {trained.model.n_features_in_:,} features, "
         f"{len(trained.classes)} classes in {time.perf_counter() - start:.1f} s -> {output}"
     )
+
+
+def _first_tables(reader: Reader, memory: float, update: Any) -> tuple[list[Table], Table | None]:
+    """The tables that fit into memory, and the next one."""
+    tables: list[Table] = []
+    size = 0.0
+    with data_errors(reader.name):
+        for table in reader:
+            tables.append(table)
+            size += _megabytes(table)
+            update(reader.fraction, "")
+            if size > memory:
+                break
+        return tables, next(reader, None)
+
+
+def _arranged(tables: list[Table], following: Table | None, reader: Reader, asked: Asked):
+    """(tables, those that follow, format, arrangement): identifiers and free text taken out, or texts taken for what they are."""
+    rest = () if following is None else chain([following], reader)
+    if reader.format in ("svmlight", "text") or (tables[0].columns == ("text",) and not tables[0].kinds):
+        format = reader.format if reader.format in ("svmlight", "text") else "text"
+        return tables, rest, format, None
+    arrangement = Arrangement(tables, asked.kinds)
+    format = reader.format if arrangement.text is None else "text"
+    return [arrangement(table) for table in tables], map(arrangement, rest), format, arrangement
+
+
+def _doubt(y: np.ndarray, target: str | None) -> None:
+    """Say it where the labels look like something else."""
+    labels = np.unique(y)
+    if len(labels) > 20 and len(labels) > 0.5 * len(y):
+        say(
+            f"warning: the target {target or 'label'!r} has {len(labels):,} different values in {len(y):,} rows: is it a number to "
+            "predict, or an identifier? A classifier takes each as a class"
+        )
+
+
+def _kept(estimator: Any) -> str:
+    """What was chosen, and why."""
+    choice = getattr(estimator, "choice_", None)
+    if choice is None:
+        return ""
+    loss, reason = getattr(estimator, "loss", ""), getattr(choice, "reason", "")
+    if getattr(choice, "setting", None) is None and loss != "nll" and "was given" not in reason:
+        return f"kept: {type(estimator).__name__} at maximum likelihood ({reason})"
+    return f"kept: {type(estimator).__name__} with loss {loss}" + (f" ({reason})" if reason else "")
+
+
+def try_output(output: str) -> None:
+    """Find out before hours of training that the result could not be written."""
+    if output == "-":
+        return
+    try:
+        try_path(output)
+    except OSError as error:
+        raise UsageError(f"--output {output}: {error.strerror or error}; nothing was trained") from error
 
 
 def _stream(trained: Trained, tables: list[Table], rest: Any, reader: Reader, classes: Any, update: Any) -> int:
@@ -152,7 +224,7 @@ def _megabytes(table: Table) -> float:
     return float(X.memory_usage(index=False, deep=True).sum()) / 1e6
 
 
-def _estimator(name: str, format: str, kinds: Any, params: dict[str, Any]) -> Any:
+def estimator_of(name: str, format: str, kinds: Any, params: dict[str, Any]) -> Any:
     found = set(kinds.values()) or {NUMERIC}
     if name == "naive-bayes":
         if format in ("svmlight", "text"):
@@ -172,14 +244,14 @@ def _estimator(name: str, format: str, kinds: Any, params: dict[str, Any]) -> An
         column = next(column for column, kind in kinds.items() if kind not in takes)
         raise UsageError(
             f"column {column!r} is {kinds[column]}, and {name} takes {' and '.join(sorted(takes))} columns; use "
-            f"--model naive-bayes, or --ignore the column, or set its kind with --numeric / --categorical"
+            f"--model naive-bayes, or --drop the column, or set its kind with --kind {column}=..."
         )
     module, _, attribute = path.partition(":")
     try:
         cls = getattr(import_module(module), attribute)
     except (ModuleNotFoundError, AttributeError) as error:
         raise UsageError(
-            f"this version of suffice has no {attribute}; for columns of one kind (--ignore leaves others out) there "
+            f"this version of suffice has no {attribute}; for columns of one kind (--drop leaves others out) there "
             "are gaussian-nb and categorical-nb"
         ) from error
     if unknown := set(params) - set(cls._get_param_names()):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..reading.guards import all_or_nothing, one_blas_thread
 from ..structures.network import Network, sample_hidden, sample_visible
+from . import loaded
 from .contract import Contract
 from .network_rows import checked_rows
 
@@ -237,6 +238,9 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         chosen["max_iter"] = None if self.max_iter == "auto" else self.max_iter
         average = 0.3 if self.learner == "gibbs" else 0.0  # a posterior mean instead of one draw
         return Settings(hidden=tuple(int(n) for n in self.hidden), seed=seed, average=average, **chosen)
+
+    def _check_loaded(self) -> None:
+        loaded.check_network(self)
 
     def _with_labels(self, X, y) -> np.ndarray:
         if y is None or len(y) != len(X):

@@ -25,8 +25,9 @@ from ..reading.base import Reader
 from ..reading.frames import taken
 from ..reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ..reading.labels import class_weights, encoded, split_labels
+from . import loaded
 from .answers import Answers
-from .checks import check_class_prior, check_fits_together, check_training
+from .checks import check_class_prior, check_training
 from .contract import Contract
 from .explaining import Explains
 
@@ -332,10 +333,11 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         return self._stream.statistics
 
     def _check_loaded(self) -> None:
-        if hasattr(self, "moments_"):
-            name, n_features = type(self).__name__, getattr(self, "n_features_in_", 0)
-            width = self._answering.width
-            check_fits_together(name, self._stored_model, self.moments_, n_features, len(self.classes_), width)
+        loaded.check_classifier(self)
+
+    def _template(self, rows) -> Any:
+        """The structure of such rows that this estimator builds: what a file must hold."""
+        return self._structure(self._reader_, rows, len(self.classes_), np.ones(rows.shape[0]))
 
     def __sklearn_tags__(self):
         tags = self._tagged(super().__sklearn_tags__(), self._reader())

@@ -176,4 +176,5 @@ def _identity_of(value: Any) -> str:
     """What two equal parameters have in common, whatever process they are of."""
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return type(value).__name__
+    value = value.item() if isinstance(value, np.generic) else value
     return digest(value) if isinstance(value, np.ndarray) else repr(value)

@@ -130,7 +130,10 @@ class Explains:
         True
         """
         check_is_fitted(self)
-        rows = self._new_rows(X)
+        return self._explained(self._new_rows(X), y)
+
+    def _explained(self, rows, y) -> Explanation:
+        """The explanation of rows in the structure's units."""
         with np.errstate(divide="ignore", invalid="ignore"), one_blas_thread():
             scores = np.maximum(self._joint(rows), LEAST * 1e3)
             logs = self._log_probabilities(scores)
@@ -264,8 +267,8 @@ def sparse_weights(structure: Any, moments: Any, rows: Any) -> np.ndarray | None
 def telling_columns(model: Any, names: Any, n_words: int) -> dict:
     """{label: [(name, log-odds)]}: the columns that speak most for each class, of a model of words.
 
-    The log-odds are log p(word | class) minus the mean of the other classes'; words are ranked by log-odds times the square root of
-    their frequency: how much a word changes the log-odds from one document to the next.
+    The log-odds are log p(word | class) minus the mean of the other classes'. Words are ranked by log-odds times the standard deviation
+    of whether they occur, sqrt(p (1 - p)) with p = 1 - exp(-mean count): how much they change the log-odds between documents.
     """
     structure, moments = model._stored_model, model.moments_
     table, statistics = structure.family.word_weights(moments.columns[0]), model._statistics
@@ -276,7 +279,8 @@ def telling_columns(model: Any, names: Any, n_words: int) -> dict:
     n_classes = table.shape[1]
     others = (table.sum(axis=1, keepdims=True) - table) / max(n_classes - 1, 1)
     weights = table - others if n_classes > 1 else table
-    rank = weights * np.sqrt(np.maximum(counts, 0.0))[:, None]
+    absent = np.exp(-np.maximum(counts, 0.0) / max(float(model.class_count_.sum()), 1e-300))
+    rank = weights * np.sqrt(absent * (1.0 - absent))[:, None]
     order = np.argsort(-rank, axis=0, kind="stable")[:n_words]
     labels = [label.item() if isinstance(label, np.generic) else label for label in model.classes_]
     return {

@@ -70,6 +70,8 @@ def with_sections(parameters: str, attributes: str):
     """A decorator that puts the shared sections of a docstring where the class asks for them."""
 
     def documented(cls):
+        if cls.__doc__ is None:  # python -OO
+            return cls
         for name, text in (("PARAMETERS", parameters), ("ATTRIBUTES", attributes)):
             cls.__doc__ = cls.__doc__.replace(f"    {name}\n", text.strip("\n") + "\n")
         loss = signature(cls).parameters.get("loss")

@@ -64,6 +64,8 @@ EXPERIMENTS = {
     for experiment in [
         Experiment("lecture-auxiliary", "Likelihood and auxiliary function of a mixture", 0.5, "lectures.auxiliary"),
         Experiment("lecture-strings", "A mixture of string patterns, learned by EM", 0.5, "lectures.strings"),
+        Experiment("hmm-lecture", "A hidden Markov model with states observed and hidden", 0.5, "lectures.chains"),
+        Experiment("hmm-classifiers", "Hidden Markov models as classifiers of sequences", 30, "sequences.classifiers"),
         Experiment("mixture-classifiers", "Mixtures inside classifiers on five data sets", 8, "mixture.classifiers"),
         Experiment("masegosa2014-toy", "Section 4.1, Figure 1: three losses on the toy data", 1, "masegosa2014.toy"),
         Experiment("song2016-best", "Table 1 with our best settings: OCR letters and MNIST", 110, "song2016.best"),
@@ -90,6 +92,7 @@ EXPERIMENTS = {
         Experiment(
             "masegosa2014-fig8", "Figure 8: Hinge-SGD and Hinge-MNB at five rates, imdb", 3, "masegosa2014.fig8"
         ),
+        Experiment("uci-regression", "Twenty splits of six UCI tables: densities of the target", 60, "regression.uci"),
         Experiment("missing-data", "Cells removed from test rows: MixedNB beside imputation", 4, "data.missing_data"),
         Experiment(
             "semi-supervised", "What unlabelled rows change, with few labels a class", 5, "data.semi_supervised"

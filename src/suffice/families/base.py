@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Change(NamedTuple):
 class Family(ABC):
     n_outcomes: int
     n_features: int
+
+    stored_as: ClassVar[dict[str, str]] = {"n_outcomes": "int 1..", "n_features": "int 0.."}  # see `saving.schema`
 
     kernels = ""  # module of the compiled kernels, as one imports it; outside of this package too
     takes_sparse = False  # rows come as sparse counts only

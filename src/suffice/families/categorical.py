@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -43,6 +44,8 @@ class Natural(Record):
 class Categorical(Family):
     has_independent_columns = True
     n_categories: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    stored_as: ClassVar[dict[str, str]] = {"n_categories": "int[n_features] 1.."}
 
     kernels = "suffice.kernels.families.categorical"
     conditional = "categories"

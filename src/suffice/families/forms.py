@@ -76,7 +76,8 @@ class Form:
             return self.of_cells(*self.family.cells(moments))
 
     def scores(self, phi, theta) -> np.ndarray:
-        return phi @ theta
+        with np.errstate(over="ignore", invalid="ignore"):  # a row too far away for a score is impossible
+            return phi @ theta
 
     def zeros(self) -> np.ndarray:
         return np.zeros((self.size, self.family.n_outcomes))

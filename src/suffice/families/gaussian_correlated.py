@@ -41,6 +41,8 @@ class Natural(Record):
 class GaussianCorrelated(Family):
     location: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
+    stored_as: ClassVar[dict[str, str]] = {"location": "float[n_features]"}
+
     record: ClassVar[Any] = Moments
     is_tied = False
 

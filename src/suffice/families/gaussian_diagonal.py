@@ -96,6 +96,8 @@ def above_rounding(location: np.ndarray, variance: np.ndarray) -> np.ndarray:
 class GaussianDiagonal(Columns):
     location: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
+    stored_as: ClassVar[dict[str, str]] = {"location": "float[n_features]"}
+
     kernels = "suffice.kernels.families.gaussian_diagonal"
     conditional = "numbers"
     record: ClassVar[Any] = Moments

@@ -13,7 +13,7 @@ normaliser of q takes part once for every word: scores are sum_w x_w log count_w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -47,6 +47,8 @@ class Multinomial(Family):
     length: float = 1.0  # mean length of a row: what one example adds to a block's weight
     unit: float = 1.0  # the smallest count: pseudo-counts are measured in it, so that the units of X do not matter
     squared_row: float = 1.0  # mean squared Euclidean norm of a row
+
+    stored_as: ClassVar[dict[str, str]] = {name: "number (0.." for name in ("length", "unit", "squared_row")}
 
     kernels = "suffice.kernels.families.multinomial"
     table_prior = False

@@ -8,6 +8,7 @@ from .reliability import ReliabilityDisplay
 from .states import StatesDisplay
 from .style import COLOURS, QUIET, STYLE, figure, style, tidy
 from .topics import TopicDisplay
+from .transitions import TransitionsDisplay
 
 __all__ = [
     "COLOURS",
@@ -18,6 +19,7 @@ __all__ = [
     "ReliabilityDisplay",
     "StatesDisplay",
     "TopicDisplay",
+    "TransitionsDisplay",
     "figure",
     "style",
     "tidy",

@@ -20,6 +20,8 @@ class StatesDisplay:
         The most probable path.
     probabilities : ndarray of shape (n_steps, n_states)
         Given the whole sequence.
+    expected : ndarray of shape (n_steps,), default=None
+        The mean of the column under the states' probabilities, drawn as a line: the states' means over time.
 
     Attributes
     ----------
@@ -36,14 +38,17 @@ class StatesDisplay:
     2
     """
 
-    def __init__(self, steps: np.ndarray, path: np.ndarray, probabilities: np.ndarray, column: int = 0):
+    def __init__(self, steps: np.ndarray, path: np.ndarray, probabilities: np.ndarray, column: int = 0, expected=None):
         self.steps, self.path, self.probabilities, self.column = steps, path, probabilities, column
+        self.expected = expected
 
     @classmethod
     def from_estimator(cls, estimator, X, *, column: int = 0, ax: Any = None) -> StatesDisplay:
         """Draw one sequence X, an array of steps by columns, under a fitted model; `column` is the one to show, `ax` two axes."""
-        path = np.asarray(estimator.predict(X))
-        return cls(np.asarray(X), path, np.asarray(estimator.predict_proba(X)), column).plot(ax=ax)
+        path, shares = np.asarray(estimator.predict(X)), np.asarray(estimator.predict_proba(X))
+        means = getattr(estimator, "means_", getattr(estimator, "lambdas_", None))
+        expected = shares @ means[:, column] if isinstance(means, np.ndarray) and means.ndim == 2 else None
+        return cls(np.asarray(X), path, shares, column, expected).plot(ax=ax)
 
     def plot(self, ax=None) -> StatesDisplay:
         """Draw; `ax` is a pair of axes of matplotlib, None makes a figure."""
@@ -57,6 +62,8 @@ class StatesDisplay:
             for k in range(n_states):
                 own = self.path == k
                 top.scatter(time[own], cells[own], 8, color=COLOURS[k % len(COLOURS)], label=f"state {k}", zorder=2)
+            if self.expected is not None:
+                top.plot(time, self.expected, color="#404040", linewidth=1.2, label="states' means", zorder=3)
             top.set_ylabel("observed")
             colours = [COLOURS[k % len(COLOURS)] for k in range(n_states)]
             bottom.stackplot(time, self.probabilities.T, colors=colours, alpha=0.8, step="mid")

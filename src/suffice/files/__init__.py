@@ -3,7 +3,8 @@
     for table in read("adult.csv.gz", target="income"):
         model.partial_fit(table.X, table.y, classes=classes)
 
-CSV and TSV, Parquet, svmlight and `label<TAB>text`; plain or compressed (gzip, xz, bzip2, found by content); "-" is
+CSV and TSV, Parquet, svmlight, `label<TAB>text` and `.ts` (series, as long tables); plain or
+compressed (gzip, xz, bzip2, found by content); "-" is
 standard input. Labels are always text, None where the label is missing. Tables are DataFrames of float64 columns and
 categorical columns whose codes mean the same in every chunk; svmlight is CSR; text is a DataFrame of one column "text".
 """

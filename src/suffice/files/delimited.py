@@ -32,8 +32,8 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
     start = source.peek(1 << 20).decode(encoding, errors="replace")
     layout = layout_of(start, format, options, source.name)
     delimiter, names = layout.delimiter, layout.names
-    if layout.index is not None and options.columns is None:
-        options = replace(options, ignore=[*options.ignore, layout.index])
+    if layout.unnamed is not None and options.columns is None:
+        options = replace(options, ignore=[*options.ignore, layout.unnamed])
         warnings.warn(f"{source.name}: the first column has no name; it is left out as an index", stacklevel=2)
     columns = Columns.chosen(names, options, source.name)
     has_spaces = f"{delimiter} " in start[: 1 << 16]  # skipping them costs a quarter of the time
@@ -53,7 +53,7 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
             encoding=encoding,
             decimal=layout.decimal,
             thousands=layout.thousands,
-            chunksize=options.chunk_rows,
+            chunksize=options.rows_of_chunk(len(names)),
             low_memory=False,
         )
 

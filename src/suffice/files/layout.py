@@ -23,7 +23,7 @@ class Layout(NamedTuple):
     decimal: str
     thousands: str | None
     skipped: int  # lines before the header
-    index: str | None  # type: ignore[assignment]  # a first column without a name: an index that a program wrote
+    unnamed: str | None  # a first column without a name: an index that a program wrote
 
 
 def layout_of(start: str, format: str, options: Options, file: str) -> Layout:
@@ -75,9 +75,11 @@ def delimiter_of(line: str) -> str:
 
 
 def is_header(cells: list[str], second: list[str], options: Options) -> bool:
-    """Whether the first line names the columns: none of its cells is a number, missing or repeated. Names may be empty where the line
-    below has a number, or in the first place (an index)."""
+    """Whether the first line names the columns: one is the target, or none of its cells is a number, missing or repeated. Names may be
+    empty where the line below has a number, or in the first place (an index)."""
     named = [cell for cell in cells if cell]
+    if isinstance(options.target, str) and options.target in named and not is_number(options.target):
+        return True
     if not named or len(set(named)) < len(named) or any(is_number(cell) for cell in named):
         return False
     if any(cell in options.missing for cell in named):

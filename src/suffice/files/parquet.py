@@ -45,7 +45,7 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
             wanted = list(
                 dict.fromkeys([*([options.text] if options.text else columns.all), *options.keep, *_target(columns)])
             )
-            for batch in parquet.iter_batches(batch_size=options.chunk_rows, columns=wanted):
+            for batch in parquet.iter_batches(batch_size=options.rows_of_chunk(len(wanted)), columns=wanted):
                 X: dict[str, Any] = {}
                 for name in () if options.text else columns.features:
                     column = batch.column(name)

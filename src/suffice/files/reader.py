@@ -11,7 +11,7 @@ from types import TracebackType
 from .streams import Source, suffix_of
 from .table import MISSING, DataError, Options, Table
 
-FORMATS = ("csv", "tsv", "parquet", "excel", "svmlight", "text")
+FORMATS = ("csv", "tsv", "parquet", "excel", "svmlight", "text", "ts")
 SUFFIXES = {
     ".csv": "csv",
     ".data": "csv",
@@ -27,6 +27,7 @@ SUFFIXES = {
     ".libsvm": "svmlight",
     ".feat": "svmlight",
     ".txt": "text",
+    ".ts": "ts",
 }
 MODULES = {
     "csv": "delimited",
@@ -35,6 +36,7 @@ MODULES = {
     "excel": "excel",
     "svmlight": "svmlight",
     "text": "text",
+    "ts": "ts",
 }
 SVMLIGHT_LINE = re.compile(rb"[-+]?[\d.][-+\d.eE]*(\s+(qid|\d+):\S+)+\s*(#.*)?$")
 
@@ -110,7 +112,7 @@ def read(
         zero_based=zero_based,
     )
     source = Source(path)
-    return Reader(source, format or format_of(source, target), options)
+    return Reader(source, format or format_of(source, columns[0] if columns else target), options)
 
 
 class Reader:

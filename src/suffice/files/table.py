@@ -34,6 +34,7 @@ NO_NUMBER = (
     "#NUM!",
 )  # and among numbers; elsewhere they may be categories
 MAX_CATEGORIES = 100_000  # of one column: more is an identifier or a text
+CHUNK_CELLS = 1 << 21  # of a chunk
 NUMERIC, CATEGORICAL = "numeric", "categorical"
 
 
@@ -100,6 +101,10 @@ class Options:
     bad_cells: str = "refuse"  # or "missing"
     n_features: int | None = None
     zero_based: bool | None = None
+
+    def rows_of_chunk(self, n_columns: int) -> int:
+        """At most `chunk_rows`, and fewer where rows are long: a chunk has a bounded number of cells, so memory is kept."""
+        return max(1, min(self.chunk_rows, CHUNK_CELLS // max(n_columns, 1)))
 
 
 @dataclass(frozen=True)

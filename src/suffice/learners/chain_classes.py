@@ -32,7 +32,7 @@ from .em import BatchEM
 from .problem import Measure
 from .watch import SILENT, Watch
 
-NEGLIGIBLE = 1e-9  # signed weights below it (of a sequence of weight 1) are taken as zero
+NEGLIGIBLE = 1e-7  # signed weights below it (of a sequence of weight 1) are taken as zero
 
 
 @dataclass(eq=False)

@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
+from typing_extensions import override
 
 from ..structures.chain import Chain, ChainMoments, ChainPrior
+from ..structures.joint import Joint
 from .chain_steps import ChainSteps, ExpectedSteps
 from .driver import run
 from .em import MAX_RESEEDED, STARVED, BatchEM
@@ -24,6 +27,7 @@ from .starts import start_shares
 from .state import State
 
 BATCH = 32  # sequences of a mini-batch
+BINS = 32  # ranges of a column of numbers, for random labels
 
 
 @dataclass(eq=False)
@@ -78,6 +82,8 @@ class ChainProblem:
         many ways in and out as it may have.
         """
         statistics, emissions = state.memory.expected.statistics, self.model.emissions
+        if not self.model.is_plain:
+            return statistics, ()
         S, total, times = self.model.n_outcomes, float(statistics.mass.sum()), state.memory.reseeded
         limit = min(STARVED, 0.1 * total / S)
         dying = [int(k) for k in np.flatnonzero(statistics.mass < limit) if times.count(int(k)) < MAX_RESEEDED]
@@ -104,6 +110,29 @@ class ChainProblem:
         return place
 
 
+@dataclass(eq=False)
+class VariationalChainProblem(ChainProblem):
+    """Minus the bound of the evidence; what moves are posteriors in the place of moments (`variational.VariationalEM`). `prior` is a
+    `structures.chain_posterior.ChainConjugate`."""
+
+    reseeds: bool = False
+
+    @override
+    def scale(self, measure: Measure) -> float:
+        """So that `tol` is the gain of the whole bound: states empty slowly."""
+        return 10.0
+
+    @override
+    def parameters(self, moments):
+        return self.prior.parameters(moments)
+
+    @override
+    def measured(self, moments, expected: ExpectedSteps) -> Measure:
+        objective = self.prior.divergence(moments) - expected.log_likelihood
+        loss = objective / max(self.rows.total, 1e-300)
+        return Measure(objective, loss, loss)
+
+
 # -- starts ------------------------------------------------------------------------------------------------------------
 
 STARTS = ("auto", "kmeans", "k-means++", "random", "parts")
@@ -112,14 +141,14 @@ STARTS = ("auto", "kmeans", "k-means++", "random", "parts")
 def start_statistics(rows: ChainSteps, how: str, generator, labels: np.ndarray | None = None) -> ChainMoments:
     """Statistics of some first labelling of the steps.
 
-    "kmeans", "k-means++": of steps as points; "random": soft labels from a Dirichlet; "parts": equal parts of every sequence.
+    "kmeans", "k-means++": of steps as points; "random": soft labels by value; "parts": equal parts of every sequence.
     `labels` (n,) are the states that are known (-1: not).
     """
     found = labelling(rows, how, generator, labels)
     if labels is not None:
         known = labels >= 0
         found[known] = np.eye(rows.chain.n_outcomes)[labels[known]]
-    return statistics_of(rows, found)
+    return statistics_of(rows, found, generator)
 
 
 def labelling(rows: ChainSteps, how: str, generator, labels: np.ndarray | None) -> np.ndarray:
@@ -129,13 +158,15 @@ def labelling(rows: ChainSteps, how: str, generator, labels: np.ndarray | None) 
     if S == 1:
         return np.ones((n, 1))
     if how == "random":
-        return generator.dirichlet(np.full(S, 2.0), size=n)
+        return random_labels(rows.form.X, S, generator)
     if how == "parts":
         lengths = np.diff(rows.offsets)
         place = np.arange(n) - np.repeat(rows.offsets[:-1], lengths)
         return np.eye(S)[place * S // np.maximum(np.repeat(lengths, lengths), 1)]
     X, weights = rows.form.X, rows.step_weights
     use = np.flatnonzero(weights > 0)
+    if not chain.is_plain:
+        return labels_of_groups(rows, how, generator, labels)
     some, own, _ = start_shares(
         chain.emissions, X[use], weights[use], how, generator, None if labels is None else labels[use]
     )
@@ -150,7 +181,84 @@ def labelling(rows: ChainSteps, how: str, generator, labels: np.ndarray | None) 
     return np.eye(S)[scores.argmax(axis=1)]
 
 
-def statistics_of(rows: ChainSteps, found: np.ndarray) -> ChainMoments:
+def labels_of_groups(rows: ChainSteps, how: str, generator, labels: np.ndarray | None) -> np.ndarray:
+    """(n, S) array: the labelling of a chain with one plain state a group; of states that share one, the first
+    has the shortest runs."""
+    chain, groups = rows.chain, rows.chain.groups
+    known = None if labels is None else np.where(labels >= 0, groups.argmax(axis=1)[labels], -1)
+    n_groups = n_plain = groups.shape[1]
+    if known is None:
+        n_plain = chain.emissions.n_outcomes  # clusters of the components first
+    model, free = (
+        Joint.of(*(replace(f, n_outcomes=n_plain) for f in chain.emissions.families)),
+        np.full((n_plain,) * 2, np.nan),
+    )
+    plain = replace(rows, chain=Chain(model, free[0], free), form=model.form(rows.form.X))
+    group = labelling(plain, how, generator, known).argmax(axis=1)
+    if n_plain > n_groups:
+        group = followers(group, rows.offsets, n_plain, chain.n_mixtures)[group]
+    begins = np.ones(len(group), dtype=bool)
+    begins[1:] = group[1:] != group[:-1]
+    begins[rows.offsets[:-1][np.diff(rows.offsets) > 0]] = True
+    run = np.cumsum(begins) - 1
+    of_run, found = group[begins], np.zeros(int(begins.sum()), dtype=np.int64)
+    length = np.bincount(run) + generator.random(len(found))  # ties of length are broken by lot
+    for g in range(n_groups):
+        own, states = np.flatnonzero(of_run == g), np.flatnonzero(groups[:, g])
+        place = np.argsort(np.argsort(length[own])) * len(states) // max(len(own), 1)
+        found[own] = states[place]
+    return np.eye(chain.n_outcomes)[found[run]]
+
+
+def followers(cluster: np.ndarray, offsets: np.ndarray, n: int, size: int) -> np.ndarray:
+    """(n,) array: groups of `size` clusters that follow each other more often than by chance: those of a state do."""
+    into = np.ones(len(cluster), dtype=bool)
+    into[offsets[:-1][np.diff(offsets) > 0]] = False
+    after = np.flatnonzero(into)
+    counts = np.bincount(cluster[after - 1] * n + cluster[after], minlength=n * n).reshape(n, n) + 1e-3
+    lift = (counts + counts.T) / np.outer(counts.sum(axis=1), counts.sum(axis=0))
+    group, left = np.zeros(n, dtype=np.int64), list(np.argsort(-counts.sum(axis=1)))
+    for g in range(n // size):
+        own = sorted(left[1:], key=lambda k: -lift[left[0], k])[: size - 1]
+        for k in [left[0], *own]:
+            group[k] = g
+        left = [k for k in left[1:] if k not in own]
+    return group
+
+
+def split(chain: Chain, X: np.ndarray, found: np.ndarray, generator) -> np.ndarray:
+    """(n, outcomes) array: the shares of the states, every group cut into its components along a random direction."""
+    if chain.is_plain:
+        return found
+    group, M = found @ chain.groups, chain.n_mixtures
+    scaled = np.nan_to_num((X - np.nanmean(X, axis=0)) / np.maximum(np.nanstd(X, axis=0), 1e-300))
+    along = scaled @ generator.normal(size=X.shape[1]) + 1e-3 * generator.normal(size=len(X))
+    result = np.zeros((*group.shape, M))
+    for g in range(group.shape[1]):
+        own = np.flatnonzero(group[:, g] > 0.5 * group.max(axis=1))
+        edges = np.quantile(along[own], np.linspace(0, 1, M + 1)[1:-1]) if len(own) else np.zeros(M - 1)
+        place = np.searchsorted(edges, along)
+        result[np.arange(len(X)), g, place] = group[:, g]
+    return result.reshape(len(X), -1)
+
+
+def random_labels(X: np.ndarray, n_states: int, generator) -> np.ndarray:
+    """(n, S) array: soft labels by random liking of the states for values of every column (of numbers: for BINS ranges of them).
+
+    Labels drawn step by step would average out over many steps: all states would start alike, where EM does not move.
+    """
+    liking = np.zeros((len(X), n_states))
+    for column in X.T:
+        values, place = np.unique(column, return_inverse=True)
+        if len(values) > 2 * BINS:
+            edges = np.nanquantile(column, np.linspace(0, 1, BINS + 1)[1:-1])
+            place = np.searchsorted(edges, column)
+        table = generator.normal(size=(place.max(initial=0) + 1, n_states))
+        liking += np.where(np.isnan(column)[:, None], 0.0, table[place])
+    return softmax(liking / np.sqrt(max(X.shape[1], 1)), axis=1)
+
+
+def statistics_of(rows: ChainSteps, found: np.ndarray, generator) -> ChainMoments:
     """Statistics of steps with these shares of the states, neighbouring steps as if independent."""
     chain, offsets, weights = rows.chain, rows.offsets, rows.step_weights
     X, model = rows.form.X, chain.emissions
@@ -161,11 +269,11 @@ def statistics_of(rows: ChainSteps, found: np.ndarray) -> ChainMoments:
     begins[offsets[:-1]] = True
     into = np.flatnonzero(~begins[:-1])  # steps with one before them
     transitions = (found[into - 1] * weights[into, None]).T @ found[into]
-    weighted = found * weights[:, None]
+    outcomes = split(chain, X, found, generator)
     if model.is_latent(X):
-        emissions = model.statistics(X, found.argmax(axis=1), weights)
+        emissions = model.statistics(X, outcomes.argmax(axis=1), weights)
     else:
-        emissions = model.expected_statistics(X, weighted)
+        emissions = model.expected_statistics(X, outcomes * weights[:, None])
     own = rows.weights[some]
     return ChainMoments(own @ found[firsts], transitions, own @ found[lasts] * chain.has_end, emissions)
 

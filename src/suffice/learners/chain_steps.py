@@ -7,17 +7,20 @@ form sums the statistics. A number for every step and state is held for a shard 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engines.threads import Engine
-from ..kernels.structures.chain import FILTER, SCORE, SMOOTH, run_lanes
-from ..kernels.structures.chain_logs import best_paths
+from ..kernels.structures.chain import FILTER, SCORE, SMOOTH, n_cached, run_batches, run_lanes
+from ..kernels.structures.chain_paths import best_in_lanes
 from ..structures.chain import Chain, ChainMoments, Parameters
-from ..structures.chain_plan import AGREES, BURN, Shard, gap, planned
+from ..structures.chain_plan import AGREES, BURN, Shard, gap, path_gap, planned
+from ..structures.chain_source import source_of, source_of_scores
 
 LEAST = 1e-250  # transitions below it count as zeros
+NO_CACHE, NO_SUMS = np.empty(0), np.empty((0, 0))
 LONGER = 8  # how much longer the burn-in is where pieces of a sequence did not agree
 
 
@@ -56,6 +59,8 @@ class ChainSteps:
     burn: int | None = BURN  # steps; None: nothing is cut
 
     _plan: tuple = (None, None)
+    _cells: dict = field(default_factory=dict, repr=False)  # of shards: cells in lanes
+    _n_passes: int = 0
 
     @property
     def n_sequences(self) -> int:
@@ -74,63 +79,126 @@ class ChainSteps:
     def plan(self) -> list[Shard]:
         if self._plan[0] != (self.burn,):
             self._plan = (self.burn,), planned(self.offsets, self.burn, self.weights > 0)
+            self._cells, self._n_passes = {}, 0
         return self._plan[1]
 
     def scores(self, parameters: Parameters, part: slice) -> np.ndarray:
         """(rows, S) array: log p(x_t | state) and what is known of the state."""
-        scores = self.form.all_scores(parameters.coefficients, part)
+        scores = self.chain.state_scores(self.form.all_scores(parameters.coefficients, part))
         return scores if self.evidence is None else scores + self.evidence[part]
 
-    def _run(self, mode: int, shard: Shard, parameters: Parameters, weights: np.ndarray, has_sums: bool) -> Part:
-        S, rows = self.chain.n_outcomes, slice(shard.start, shard.stop)
-        scores, n = self.scores(parameters, rows), len(shard.base)
-        loglik, begun, xi, ended = np.zeros(n), np.zeros(S), np.zeros((S, S)), np.zeros(S)
-        seams, posterior = np.zeros((n, 4, S)), np.zeros(scores.shape)
-        steps = np.zeros(len(scores) if mode == FILTER else 0)
-        end = np.ones(S) if parameters.end is None else parameters.end
-        closes = shard.closes if parameters.end is not None else np.zeros(n, dtype=bool)
+    def _source(self, parameters: Parameters, rows: slice) -> tuple | None:
+        """The rows as compiled loops take them; None where scores must be made first."""
+        return source_of(self.form, parameters.coefficients, rows, self.evidence) if self.chain.is_plain else None
+
+    def _run(
+        self, mode: int, parameters: Parameters, weights: np.ndarray, has_sums: bool, k: int, shard: Shard
+    ) -> Part:
+        """What shard k adds: in one compiled call where the form has loops for it, lanes that scaling cannot hold by scores."""
+        part = self._empty(mode, shard, has_sums)
+        source = self._source(parameters, slice(shard.start, shard.stop))
+        if source is None:
+            self._run_scores(mode, shard, parameters, weights, part)
+            return part
+        cache, is_filled = self._cached(k, shard) if has_sums else (NO_CACHE, False)
+        is_bad, closes, end = np.zeros(len(shard.base), dtype=bool), *self._ends(shard, parameters)
+        run_batches(
+            mode, source, shard.base, shard.length, shard.first, shard.last, shard.fresh, closes, weights[shard.sequence],
+            parameters.start, parameters.A, end, bool(parameters.A.min() < LEAST), cache, is_filled, part.loglik, part.begun,
+            part.transitions, part.ended, part.mass, part.out if has_sums else NO_SUMS, part.posterior, part.steps, part.seams,
+            is_bad,
+        )  # fmt: skip
+        if is_bad.any():
+            some = shard.some(is_bad)
+            again = self._empty(mode, some, has_sums)
+            self._run_scores(mode, some, parameters, weights, again)
+            part.loglik[is_bad], part.seams[is_bad] = again.loglik, again.seams
+            for own, more in zip(part[1:6], again[1:6], strict=True):
+                own += more
+            for own, more in zip(part[7:], again[7:], strict=True):
+                for first, last in some.counting():
+                    own[first:last] = more[first:last]
+        return part
+
+    def _run_scores(self, mode: int, shard: Shard, parameters: Parameters, weights: np.ndarray, part: Part) -> None:
+        """Fills `part` from scores of all rows of the shard."""
+        scores, has_sums = self.scores(parameters, slice(shard.start, shard.stop)), len(part.out) > 0
+        posterior = np.zeros(scores.shape) if mode != FILTER and not len(part.posterior) else part.posterior
+        closes, end = self._ends(shard, parameters)
         run_lanes(
             mode, shard.base, shard.length, shard.first, shard.last, shard.fresh, closes, weights[shard.sequence], scores,
-            self.evidence is not None, parameters.start, parameters.A, end, bool(parameters.A.min() < LEAST), loglik,
-            begun, xi, ended, posterior, steps, seams,
+            self.evidence is not None, parameters.start, parameters.A, end, bool(parameters.A.min() < LEAST), part.loglik,
+            part.begun, part.transitions, part.ended, posterior, part.steps, part.seams,
         )  # fmt: skip
-        out, mass = self.form.zeros() if has_sums else np.zeros(0), np.zeros(S)
         if has_sums:
-            self._add(shard, posterior, parameters.coefficients[1], out, mass)
-        if mode == SCORE or has_sums:
-            posterior = posterior[:0]
-        return Part(loglik, begun, xi, ended, mass, out, seams, posterior, steps)
+            self._add(shard, posterior, parameters.coefficients, part.out, part.mass)
 
-    def _add(self, shard: Shard, posterior: np.ndarray, theta, out: np.ndarray, mass: np.ndarray) -> None:
+    def _empty(self, mode: int, shard: Shard, has_sums: bool) -> Part:
+        S, n, rows = self.chain.n_outcomes, len(shard.base), shard.stop - shard.start
+        return Part(
+            np.zeros(n), np.zeros(S), np.zeros((S, S)), np.zeros(S), np.zeros(self.chain.emissions.n_outcomes),
+            self.form.zeros() if has_sums else np.zeros(0), np.zeros((n, 4, S)),
+            np.zeros((0 if has_sums or mode == SCORE else rows, S)), np.zeros(rows if mode == FILTER else 0),
+        )  # fmt: skip
+
+    def _ends(self, shard: Shard, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
+        """Whether a lane's end counts, and probabilities of the end."""
+        if parameters.end is None:
+            return np.zeros(len(shard.base), dtype=bool), np.ones(self.chain.n_outcomes)
+        return shard.closes, parameters.end
+
+    def _cached(self, k: int, shard: Shard) -> tuple[np.ndarray, bool]:
+        """Cells of the shard in lanes, from one E-step to the next, and whether they are there yet; nothing in the first E-step."""
+        if self._n_passes < 2:
+            return NO_CACHE, False
+        is_filled = k in self._cells
+        if not is_filled:
+            self._cells[k] = np.empty(n_cached(shard.length, self.chain.n_outcomes, self.form.X.shape[1]))
+        return self._cells[k], is_filled
+
+    def _add(self, shard: Shard, posterior: np.ndarray, coefficients, out: np.ndarray, mass: np.ndarray) -> None:
         """Sums of the statistics of a shard's steps that count."""
-        buffers, form = self.form.buffers(), self.form
+        buffers, form, (constant, theta) = self.form.buffers(), self.form, coefficients
         for first in range(shard.begin, shard.end, form.chunk):
             n = min(form.chunk, shard.end - first)
             own = posterior[first - shard.start : first - shard.start + n]
+            phi = form.read(first, n, buffers)
+            if not self.chain.is_plain:
+                own = self.chain.outcome_shares(form.scores(phi, theta) + constant, own)
             mass += np.ones(n) @ own
-            form.add(form.read(first, n, buffers), own, theta, out)
+            form.add(phi, own, theta, out)
 
     def _parts(self, mode: int, parameters: Parameters, weights: np.ndarray, has_sums: bool) -> list[Part]:
         """Every shard's part; pieces that do not agree at their seams are made again with a longer burn-in, in the end uncut."""
         while True:
             shards = self.plan()
-            parts = list(
-                self.engine.each(lambda shard: self._run(mode, shard, parameters, weights, has_sums), shards)
-                if shards
-                else []
-            )
+            self._n_passes += has_sums
+            some = partial(self._run, mode, parameters, weights, has_sums)
+            parts = list(self.engine.each(lambda own, run=some: run(*own), list(enumerate(shards)))) if shards else []
             sides = [0, 1, 2, 3] if mode == SMOOTH else [0, 1, 0, 1]  # nothing went backward
             seams = [part.seams[:, sides] for part in parts]
-            if self.burn is None or not shards or gap(shards, seams) <= AGREES:
+            if self._agree(gap(shards, seams) if shards else 0.0):
                 return parts
-            longest = int(np.diff(self.offsets).max())
-            self.burn = LONGER * self.burn if 8 * LONGER * self.burn < longest else None
+
+    def _agree(self, gap: float) -> bool:
+        """Whether pieces agree at their seams; where not, the plan now has longer burn-ins, in the end nothing is cut."""
+        if self.burn is None or gap <= AGREES:
+            return True
+        longest = int(np.diff(self.offsets).max())
+        self.burn = LONGER * self.burn if 8 * LONGER * self.burn < longest else None
+        return False
 
     def expected(self, parameters: Parameters) -> ExpectedSteps:
         """The E-step on all sequences."""
         S = self.chain.n_outcomes
         parts = self._parts(SMOOTH, parameters, self.weights, True)
-        begun, xi, ended, mass, out = np.zeros(S), np.zeros((S, S)), np.zeros(S), np.zeros(S), self.form.zeros()
+        begun, xi, ended, mass, out = (
+            np.zeros(S),
+            np.zeros((S, S)),
+            np.zeros(S),
+            np.zeros(self.chain.emissions.n_outcomes),
+            self.form.zeros(),
+        )
         total = 0.0
         for shard, part in zip(self.plan(), parts, strict=True):
             begun, xi, ended = begun + part.begun, xi + part.transitions, ended + part.ended
@@ -176,22 +244,28 @@ class ChainSteps:
 
     def best(self, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
         """(N,) log p(x, path) and (n,) states of the most probable paths (Viterbi)."""
-        lengths = np.diff(self.offsets)
-        path, best = np.zeros(int(self.offsets[-1]), dtype=np.int64), np.zeros(self.n_sequences)
+        path = np.zeros(int(self.offsets[-1]), dtype=np.int64)
         with np.errstate(divide="ignore"):
             log_start, log_A = np.log(parameters.start), np.log(parameters.A)
             log_end = np.zeros_like(log_start) if parameters.end is None else np.log(parameters.end)
-        edges = np.searchsorted(self.offsets, np.arange(0, self.offsets[-1], 65536))
-        edges = np.unique([*edges, 0, self.n_sequences])
 
-        def of_part(k: int) -> None:
-            first, last = int(edges[k]), int(edges[k + 1])
-            rows = slice(int(self.offsets[first]), int(self.offsets[last]))
-            best_paths(
-                self.offsets[first:last] - rows.start, lengths[first:last], self.scores(parameters, rows), log_start, log_A,
-                log_end, path[rows], best[first:last],
+        def of_shard(shard: Shard) -> tuple[np.ndarray, ...]:
+            rows, n, S = slice(shard.start, shard.stop), len(shard.base), len(log_start)
+            source = self._source(parameters, rows)
+            source = source_of_scores(self.scores(parameters, rows)) if source is None else source
+            best, seams, states = np.zeros(n), np.zeros((n, 2, S)), np.zeros((n, 2), dtype=np.int64)
+            best_in_lanes(
+                source, shard.base, shard.length, shard.first, shard.last, shard.fresh, self._ends(shard, parameters)[0],
+                log_start, log_A, log_end, path[rows], best, seams, states,
             )  # fmt: skip
+            return best, seams, states
 
-        for _ in self.engine.each(of_part, list(range(len(edges) - 1))):
-            pass
-        return best, path
+        while True:
+            shards = self.plan()
+            parts = list(self.engine.each(of_shard, shards)) if shards else []
+            if self._agree(path_gap(shards, [part[1] for part in parts], [part[2] for part in parts])):
+                break
+        found = np.zeros(self.n_sequences)
+        for shard, part in zip(shards, parts, strict=True):
+            np.add.at(found, shard.sequence, part[0])
+        return found, path

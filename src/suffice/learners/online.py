@@ -9,7 +9,7 @@ what is shown is an average of s that forgets its beginning, which takes the noi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -37,6 +37,8 @@ class Stream:
     steps: float  # mini-batches so far, a shorter one counting less
     log_likelihood: float = 0.0  # of the rows of the last call, each under the model before its batch
     weight: float = 0.0  # of those rows
+
+    stored_as: ClassVar[dict[str, str]] = {"seen": "number 0..", "steps": "number 0..", "weight": "number 0.."}
 
     def shown(self):
         return self.prior.posterior(self.seen * self.average)

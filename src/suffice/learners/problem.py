@@ -67,6 +67,9 @@ class Problem:
     def scores(self, moments, state: tuple | None = None) -> np.ndarray:
         return self.model.scores(moments, self.X, state)
 
+    @np.errstate(
+        divide="ignore", over="ignore", invalid="ignore"
+    )  # outside of the domain it is not finite, and not kept
     def measure(
         self, moments, multipliers: np.ndarray | None = None, state: tuple | None = None, scores=None
     ) -> Measure:

@@ -76,6 +76,7 @@ class Evaluations:
 class QuasiNewton(SelfDriven):
     tol: float = 1e-6  # relative decrease of F that ends it
     flat: float = FLAT  # and the largest entry of the gradient, of a row
+    pairs: int = 20  # steps that it remembers
 
     def init(self, problem: GroupProblem, start, generator, warm=None) -> State:
         return State(start, generator, memory=Evaluations(problem.coordinates.vector(start), problem.first(start)))
@@ -107,7 +108,7 @@ class QuasiNewton(SelfDriven):
         try:
             found = minimize(
                 objective, memory.start, jac=True, method="L-BFGS-B", callback=watch,
-                options={"maxiter": record.max_epochs, "maxcor": 20, "ftol": self.tol, "gtol": self.flat, "maxls": 30},
+                options={"maxiter": record.max_epochs, "maxcor": self.pairs, "ftol": self.tol, "gtol": self.flat, "maxls": 30},
             )  # fmt: skip
             if not record.is_over:
                 record.end(*self._reason(found))

@@ -10,7 +10,7 @@ more than the model, or a step size is given, mini-batches make stochastic steps
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class OutcomeStream:
     n_shortened: int = 0  # in the last batch
     size: float = 0.0  # mass of the prior of a fit
     keeps_likelihood: bool = False  # a fit found that training does not help
+
+    stored_as: ClassVar[dict[str, str]] = {"n_steps": "int 0..", "n_shortened": "int 0..", "size": "number 0.."}
 
     @property
     def is_new(self) -> bool:

@@ -20,6 +20,8 @@ class Documents(Reader):
     owner: str = "LDAClassifier"  # whose name errors give
     norm: float | None = None
 
+    stored_as: ClassVar[dict[str, str]] = {"norm": "none | number (0.."}
+
     takes_missing: ClassVar[bool] = False
     is_positive: ClassVar[bool] = True
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
+from ..saving.schema import require
 from .base import Reader
 from .frames import Column, columns_of, is_frame
 from .guards import naming, refuse_huge
@@ -28,6 +29,26 @@ class Mixed(Reader):
     kinds: dict[str, str] = field(default_factory=dict)
     categories: dict[str, list] = field(default_factory=dict)
     order: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    stored_as: ClassVar[dict[str, str]] = {"columns": "list of str", "order": "int[*] 0.."}
+
+    def check_stored(self) -> None:
+        """What a file must hold: a kind for every column, in an order of them (`saving.schema`)."""
+        require(list(self.kinds) == self.columns, "kinds are not those of the columns")
+        require(all(kind in KINDS for kind in self.kinds.values()), f"kinds must be of {', '.join(KINDS)}")
+        require(
+            np.array_equal(np.sort(self.order), np.arange(len(self.columns))), "order is not an order of the columns"
+        )
+        known = all(
+            name in self.kinds and isinstance(values, list) and values for name, values in self.categories.items()
+        )
+        require(known, "categories must be lists of values, of the columns")
+        plain = (str, int, float, bool, type(None))
+        values = [value for found in self.categories.values() for value in found]
+        require(
+            all(isinstance(value, (*plain, np.generic)) for value in values),
+            "categories must be plain values",
+        )
 
     takes_sparse: ClassVar[Any] = False
     takes_frames: ClassVar[bool] = True
@@ -64,12 +85,16 @@ class Mixed(Reader):
         for place, j in enumerate(self.order):
             name = self.columns[j]
             if self.kinds[name] in ("categorical", "bernoulli"):
-                rows[:, place], n_unseen = columns[j].coded(self.categories.get(name, []))
+                rows[:, place], n_unseen = self._codes(columns[j], name)
                 unseen += [name] * bool(n_unseen)
             else:
                 rows[:, place] = numbers(columns[j], name, self.kinds[name])
         warn_of_unseen(unseen)
         return rows
+
+    def _codes(self, column: Column, name: str) -> tuple[np.ndarray, int]:
+        """Codes of a category column, and how many values were unseen."""
+        return column.coded(self.categories.get(name, []))
 
     def _found(self, columns: list) -> list[str]:
         """The kind of every column, given or inferred."""

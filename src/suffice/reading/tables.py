@@ -11,6 +11,7 @@ from scipy import sparse
 from typing_extensions import override
 
 from ..families.gaussian_diagonal import GaussianDiagonal, mean_and_variance
+from ..saving.schema import require
 from .base import Reader
 
 LEAST_COUNT = 1e-100
@@ -25,6 +26,8 @@ class Flags(Reader):
     """Columns of 0 and 1; values above `binarize` are 1 (None: there are no others)."""
 
     binarize: float | None = 0.0
+
+    stored_as: ClassVar[dict[str, str]] = {"binarize": "none | number"}
 
     @override
     def read(self, X):
@@ -56,6 +59,13 @@ class Codes(Reader):
 
     min_categories: Any = None
     categories: list[np.ndarray] = field(default_factory=list)
+
+    stored_as: ClassVar[dict[str, str]] = {"categories": "list of float[*]"}
+
+    def check_stored(self) -> None:
+        """What a file must hold: categories in order (`saving.schema`)."""
+        for j, values in enumerate(self.categories):
+            require(len(values) and (np.diff(values) > 0).all(), f"categories of column {j} are not in order")
 
     has_categories: ClassVar[bool] = True
 
@@ -116,6 +126,8 @@ class Counts(Reader):
     owner: str = "PoissonNB"  # whose name errors give
     given_unit: Any = "auto"
     unit: np.ndarray | None = None
+
+    stored_as: ClassVar[dict[str, str]] = {"unit": "none | float[*] (0.."}
 
     is_positive: ClassVar[bool] = True
 

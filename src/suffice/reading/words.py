@@ -31,6 +31,12 @@ class Words(Reader):
     unit: float = 1.0
     is_copied: bool = False  # rows are made as a matrix of their own, for those who cannot compute values as they read
 
+    stored_as: ClassVar[dict[str, str]] = {
+        "power": "number 1e-9..1",
+        "norm": "none | number (0..",
+        "unit": "number (0..",
+    }
+
     takes_missing: ClassVar[bool] = False
     is_positive: ClassVar[bool] = True
 

@@ -23,6 +23,7 @@ import sklearn
 from .. import __version__
 from .atomic import PathOrFile, replacing
 from .names import name_of
+from .schema import SchemaError
 from .tree import ArchiveError, Decoder, Encoder, is_plain_objects
 
 FORMAT = "suffice-model"
@@ -31,6 +32,9 @@ HEADER = "header.json"
 MEMBER_NAME = re.compile(r"arrays/\d{1,6}\.npy|objects/\d{1,6}\.json")
 MAX_HEADER = 64 << 20  # bytes
 MAX_MEMBERS = 10_000
+MAX_VALUES = 1_000_000  # of a header: lists and objects take up to a hundred times the bytes that say them
+FREE_BYTES = 16 << 20  # that a file may unpack to, however small it is
+FLAT = re.compile(rb'\[(?:[^\[\]{}"]|"(?:[^"\\]|\\.)*+")*+\]', re.DOTALL)  # a JSON list of texts and numbers
 PIECE = 1 << 20
 DAMAGE = (
     zipfile.BadZipFile,
@@ -60,6 +64,9 @@ def save(model: Any, path: PathOrFile) -> None:
     >>> file = io.BytesIO()  # or a path: "model.sfc"
     >>> suffice.save(model, file)
     """
+    unchanged = getattr(model, "_check_unchanged", None)
+    if callable(unchanged):
+        unchanged()  # or the file would hold a model that its parameters do not describe
     members: dict[str, bytes] = {}
     described: dict[str, dict[str, Any]] = {}
 
@@ -86,7 +93,7 @@ def save(model: Any, path: PathOrFile) -> None:
         "members": described,
     }
     text = json.dumps(head, allow_nan=False, ensure_ascii=True, separators=(",", ":")).encode()
-    if len(text) > MAX_HEADER or len(members) > MAX_MEMBERS:
+    if len(text) > MAX_HEADER or len(members) > MAX_MEMBERS or text.count(b",") > MAX_VALUES // 2:
         raise ArchiveError(
             f"the model needs a header of {len(text):,} bytes and {len(members):,} arrays; the limits are "
             f"{MAX_HEADER:,} and {MAX_MEMBERS:,}: keep long lists of numbers as arrays"
@@ -100,7 +107,7 @@ def save(model: Any, path: PathOrFile) -> None:
 def load(path: PathOrFile, *, max_bytes: int | None = None) -> Any:
     """Read what `save` wrote. Safe on files from strangers: nothing but this package's own classes is made.
 
-    `max_bytes` limits what is unpacked into memory; the default is 64 MiB plus 20 times the size of the file.
+    `max_bytes` limits what is unpacked into memory; the default is 16 MiB plus 20 times the size of the file.
 
     Examples
     --------
@@ -112,14 +119,10 @@ def load(path: PathOrFile, *, max_bytes: int | None = None) -> Any:
     array([0, 1])
     """
     with _opened(path) as (archive, size):
-        limit = 20 * size + (64 << 20) if max_bytes is None else max_bytes
+        limit = 20 * size + FREE_BYTES if max_bytes is None else max_bytes
         head = _header_of(archive, min(limit, MAX_HEADER))
         arrays = _members_of(archive, head, limit)
-        model = Decoder(lambda member: arrays[member]).decode(head["object"])
-        check = getattr(model, "_check_loaded", None)  # a model's own test of shapes and domains
-        if callable(check):
-            check()
-        return model
+        return Decoder(lambda member: arrays[member]).decode(head["object"])
 
 
 def header(path: PathOrFile) -> dict[str, Any]:
@@ -165,6 +168,10 @@ def _opened(path: PathOrFile) -> Iterator[tuple[zipfile.ZipFile, int]]:
                 kind = "is empty" if not start else "is not a zip"
                 raise ArchiveError(f"the file {kind}: it was not written by suffice.save")
             yield stack.enter_context(zipfile.ZipFile(file)), size
+        except SchemaError as error:
+            raise ArchiveError(
+                f"{name!s}: {error}; the file was altered, or written by another version of suffice"
+            ) from error
         except ArchiveError as error:
             raise ArchiveError(f"{name!s}: {error}") from error
         except (*DAMAGE, OSError) as error:
@@ -179,7 +186,10 @@ def _opened(path: PathOrFile) -> Iterator[tuple[zipfile.ZipFile, int]]:
 def _header_of(archive: zipfile.ZipFile, limit: int) -> dict[str, Any]:
     if HEADER not in archive.namelist():
         raise ArchiveError(f"it has no {HEADER}: it was not written by suffice.save")
-    head = json.loads(_read(archive, archive.getinfo(HEADER), limit), parse_constant=_refuse_constant)
+    text = _read(archive, archive.getinfo(HEADER), limit)
+    if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
+        raise ArchiveError(f"its header has more than {MAX_VALUES:,} values: it was not written by suffice.save")
+    head = json.loads(text, parse_constant=_refuse_constant)
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise ArchiveError(f"its header does not say format {FORMAT!r}: it was not written by suffice.save")
     version = head.get("version")
@@ -229,6 +239,8 @@ def _array(archive: zipfile.ZipFile, name: str, said: dict[str, Any]) -> np.ndar
     if any(type(length) is not int or length < 0 for length in shape):
         raise ArchiveError(f"{name} is said to have the shape {shape!r:.80}")
     if name.startswith("objects/"):
+        if not FLAT.fullmatch(content):
+            raise ArchiveError(f"{name} holds more than strings and numbers")
         items = np.fromiter(json.loads(content), dtype=object)
         if not is_plain_objects(items):
             raise ArchiveError(f"{name} holds more than strings and numbers")

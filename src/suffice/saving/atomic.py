@@ -45,6 +45,18 @@ def replacing(path: PathOrFile) -> Iterator[IO[bytes]]:
             os.close(folder)
 
 
+def try_path(path: str | os.PathLike) -> None:
+    """Raise the OSError that writing to `path` would raise; nothing is left there."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise OSError(f"{str(path)!r} is not a regular file")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist")
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.{os.getpid()}.", suffix=".tmp") as file:
+        file.write(bytes(4096))
+        file.flush()
+
+
 def _mode_of(target: Path) -> int:
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)

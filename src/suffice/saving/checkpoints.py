@@ -8,11 +8,11 @@ A fit that resumes from the checkpoint of another one is refused by name.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import time
 import warnings
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from scipy import sparse
 
 from .. import __version__
 from . import archive
-from .atomic import remove_leftovers
+from .atomic import remove_leftovers, try_path
 
 MAX_BYTES = 1 << 40  # of a checkpoint: what was written here may be read again
 
@@ -88,15 +88,14 @@ class Keeper:
             self._recall(resume)
 
     def _check_path(self) -> None:
-        path = Path(self.path).absolute()
-        if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-            reason = "the folder does not exist or is read-only"
-        elif path.exists() and not path.is_file():
-            reason = "it is not a regular file"
-        else:
-            remove_leftovers(path)
-            return
-        raise ValueError(f"checkpoint={os.fspath(self.path)!r} cannot be written: {reason}")
+        """Write there once before training: a fit of hours must not find out at its end."""
+        try:
+            try_path(self.path)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ValueError(f"checkpoint={os.fspath(self.path)!r} cannot be written: {reason}") from error
+        remove_leftovers(self.path)
+        archive.save(Checkpoint(self.identity), io.BytesIO())  # that parameters can be stored is found out here too
 
     def _recall(self, path: Any) -> None:
         found = load_checkpoint(path, "resume")

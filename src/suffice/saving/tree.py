@@ -18,10 +18,14 @@ from sklearn.base import BaseEstimator
 
 from ..losses import Loss, loss_class
 from . import names
+from .random import restored
+from .schema import check_stored
 
 MAX_DEPTH = 60
 PLAIN = (bool, int, float, str)
-BIT_GENERATORS = {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+MAX_KEYS = 100_000  # of a set or dict
+MAX_COLLISIONS = 100  # of them with a hash of another: a table with more takes long
+PATHS = ("checkpoint", "resume")  # parameters that a file does not bring: the next `fit` would write or read there
 SPARSE = {
     ("csr", True): sp.csr_array,
     ("csc", True): sp.csc_array,
@@ -170,13 +174,23 @@ class Decoder:
         return tuple(self.decode(tree["items"], depth))
 
     def _set(self, tree: dict, depth: int) -> set:
-        return set(self.decode(tree["items"], depth))
+        return set(self._keys(tree["items"], depth))
 
     def _frozenset(self, tree: dict, depth: int) -> frozenset:
-        return frozenset(self.decode(tree["items"], depth))
+        return frozenset(self._keys(tree["items"], depth))
 
     def _dict(self, tree: dict, depth: int) -> dict[Hashable, Any]:
-        return {self.decode(key, depth): self.decode(value, depth) for key, value in tree["items"]}
+        keys = self._keys([key for key, _ in tree["items"]], depth)
+        return {key: self.decode(value, depth) for key, (_, value) in zip(keys, tree["items"], strict=True)}
+
+    def _keys(self, items: list, depth: int) -> list:
+        """Items that go into a table by their hashes: not too many, and none made to fall on one place."""
+        if len(items) > MAX_KEYS:
+            raise ArchiveError(f"a set or dict has {len(items):,} items; at most {MAX_KEYS:,} are allowed")
+        keys = self.decode(items, depth)
+        if len(keys) - len({hash(key) for key in keys}) > MAX_COLLISIONS:
+            raise ArchiveError("keys of a set or dict were made to have the same hash")
+        return keys
 
     def _array(self, tree: dict, depth: int) -> np.ndarray:
         return self.get(tree["member"])
@@ -196,16 +210,7 @@ class Decoder:
         return matrix
 
     def _random(self, tree: dict, depth: int) -> np.random.Generator | np.random.RandomState:
-        state = self.decode(tree["state"], depth)
-        if state["bit_generator"] not in BIT_GENERATORS:
-            raise ArchiveError(f"unknown bit generator {state['bit_generator']!r:.60}")
-        bits = getattr(np.random, state["bit_generator"])()
-        bits.state = {name: state[name] for name in bits.state}
-        if not tree["legacy"]:
-            return np.random.Generator(bits)
-        random = np.random.RandomState(bits)
-        random.set_state(state)
-        return random
+        return restored(self.decode(tree["state"], depth), is_legacy=bool(tree["legacy"]))
 
     def _record(self, tree: dict, depth: int) -> Any:
         cls = class_named(tree["class"])
@@ -216,10 +221,13 @@ class Decoder:
         if set(values) != set(names):
             raise ArchiveError(f"{tree['class']} has the fields {names}, the file {sorted(values)}: another version?")
         if not is_dataclass(cls):
-            return cls(**values)
+            made = cls(**values)
+            check_stored(made)
+            return made
         record: Any = object.__new__(cls)  # type: ignore[arg-type]
         for name, value in values.items():
             object.__setattr__(record, name, value)  # as it was saved: __post_init__ may derive or round
+        check_stored(record)
         return record
 
     def _loss(self, tree: dict, depth: int) -> Loss:
@@ -242,11 +250,16 @@ class Decoder:
             raise ArchiveError(
                 f"{tree['class']} has no parameter {sorted(unknown)}: another version of suffice wrote it"
             )
-        estimator = cls(**{name: self.decode(value, depth) for name, value in tree["params"].items()})
+        estimator = cls(
+            **{name: self.decode(value, depth) for name, value in tree["params"].items() if name not in PATHS}
+        )
         for name, value in tree["attributes"].items():
             if not name.isidentifier() or name.startswith("__") or _is_code(cls, name):
                 raise ArchiveError(f"the file sets {tree['class']}.{name:.60}, which is not an attribute of a fit")
             vars(estimator)[name] = self.decode(value, depth)
+        check = getattr(estimator, "_check_loaded", None)  # a model's own test of shapes and domains
+        if callable(check):
+            check()
         return estimator
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -270,6 +271,14 @@ class Enumerable(Structure):
     def drawn(self, moments, X: np.ndarray, outcomes: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """X with missing cells drawn given the outcomes and the observed cells."""
         return np.where(np.isnan(X), self.sample(moments, outcomes, generator), X)
+
+
+def side_by_side(families: tuple, X) -> list:
+    """The columns of every family."""
+    if len(families) == 1:
+        return [X]
+    ends = np.cumsum([0, *(family.n_features for family in families)]).tolist()
+    return [X[:, first:last] for first, last in pairwise(ends)]
 
 
 def log_shares(mass: np.ndarray, total: float) -> np.ndarray:

@@ -6,6 +6,12 @@ r"""A hidden Markov chain: states that follow each other, and families of column
                 `joint` whose outcome is the state (mass[j]: steps in j)
     moments     expected statistics; only ratios within a row matter:  A_ij = transitions_ij / sum_j transitions_ij (+ end_i)
 
+Outcomes of the emissions are the states, or more or fewer: with `n_mixtures` every state has so many components side by side (their
+masses are the weights of its mixture), and with `emission_of` several states share a group of components; states with the same number
+in `row_ties` share what follows them.
+
+    log p(x | state) = log sum_m c_gm p(x | g, m),   g = emission_of[state]
+
 Cells of start and A may be fixed: `cells` holds the number (0: forbidden) and NaN where it is learned; free cells share what the fixed
 ones leave. Without `has_end` a sequence ends where it ends, and that says nothing of the state.
 """
@@ -13,12 +19,14 @@ ones leave. Without `has_end` a sequence ends where it ends, and that says nothi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp, softmax
 
 from ..families.charts import clipped_exp
 from ..families.records import Record
+from ..saving.schema import require
 from .base import Moments as JointMoments
 from .component_prior import ComponentPrior
 from .joint import Joint
@@ -63,10 +71,72 @@ class Chain:
     start_cells: np.ndarray  # (S,)
     cells: np.ndarray  # (S, S)
     has_end: bool = False
+    n_mixtures: int = 1
+    emission_of: np.ndarray | None = None  # (S,): groups of the emissions' outcomes; None: one for every state
+    row_ties: np.ndarray | None = None  # (S,)
+
+    stored_as: ClassVar[dict[str, str]] = {
+        "start_cells": "float?[n_outcomes] 0..1",
+        "cells": "float?[n_outcomes, n_outcomes] 0..1",
+    }
+
+    def check_stored(self) -> None:
+        require(isinstance(self.emissions, Joint), "emissions must be a joint distribution of columns")
 
     @property
     def n_outcomes(self) -> int:
-        return self.emissions.n_outcomes
+        return len(self.start_cells)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the outcomes of the emissions are the states."""
+        return self.n_mixtures == 1 and self.emission_of is None
+
+    @property
+    def groups(self) -> np.ndarray:
+        """(S, G) array: 1 where a state emits by a group."""
+        n = self.emissions.n_outcomes // self.n_mixtures
+        return np.eye(n)[np.arange(n) if self.emission_of is None else self.emission_of]
+
+    def log_weights(self, emissions: JointMoments) -> np.ndarray:
+        """(outcomes,) array: logarithms of the components' weights in their mixtures."""
+        mass = np.maximum(emissions.mass.reshape(-1, self.n_mixtures), 1e-300)
+        return np.log(mass / mass.sum(axis=1, keepdims=True)).reshape(-1)
+
+    def state_scores(self, scores: np.ndarray) -> np.ndarray:
+        """(n, S) array: log p(x | state) of log p(x, component | group)."""
+        if self.is_plain:
+            return scores
+        found = logsumexp(scores.reshape(len(scores), -1, self.n_mixtures), axis=2)
+        return np.ascontiguousarray(found if self.emission_of is None else found[:, self.emission_of])
+
+    def outcome_shares(self, scores: np.ndarray, posterior: np.ndarray) -> np.ndarray:
+        """(n, outcomes) array: what the states' shares are of the components, by log p(x, component | group)."""
+        if self.is_plain:
+            return posterior
+        parts = softmax(scores.reshape(len(scores), -1, self.n_mixtures), axis=2)
+        return np.ascontiguousarray((parts * (posterior @ self.groups)[:, :, None]).reshape(scores.shape))
+
+    def expected_shares(self, emissions: JointMoments, states: np.ndarray) -> np.ndarray:
+        """(n, outcomes) array: shares of the components where nothing of a step is seen."""
+        if self.is_plain:
+            return states
+        weights = np.exp(self.log_weights(emissions)).reshape(-1, self.n_mixtures)
+        return ((states @ self.groups)[:, :, None] * weights).reshape(len(states), -1)
+
+    def by_state(self, values: np.ndarray) -> np.ndarray:
+        """(S, ...) array of one with a row for every outcome; (S, n_mixtures, ...) of mixtures."""
+        if self.is_plain:
+            return values
+        found = values.reshape(-1, self.n_mixtures, *values.shape[1:])[self.groups.argmax(axis=1)]
+        return found[:, 0] if self.n_mixtures == 1 else found
+
+    def tied(self, counts: np.ndarray) -> np.ndarray:
+        """Counts of what follows the states, the mean of those that share it."""
+        if self.row_ties is None:
+            return counts
+        alike = self.row_ties[:, None] == self.row_ties
+        return (alike / alike.sum(axis=1, keepdims=True)) @ counts
 
     @property
     def n_features(self) -> int:
@@ -77,8 +147,11 @@ class Chain:
         """(S, S) or (S, S + 1) array: the cells of everything that can follow a state."""
         return np.hstack([self.cells, np.full((self.n_outcomes, 1), np.nan)]) if self.has_end else self.cells
 
-    def _left(self, moments: ChainMoments) -> np.ndarray:
+    def left(self, moments: ChainMoments) -> np.ndarray:
+        """Counts of everything that can follow a state, in the shape of `leaving`."""
         return np.hstack([moments.transitions, moments.end[:, None]]) if self.has_end else moments.transitions
+
+    _left = left
 
     def start_of(self, moments: ChainMoments) -> np.ndarray:
         """(S,) array: probabilities of the first state."""
@@ -87,16 +160,17 @@ class Chain:
     def transitions_of(self, moments: ChainMoments) -> np.ndarray:
         """(S, S) array A; with ends its rows add up to 1 - end."""
         S = self.n_outcomes
-        return np.ascontiguousarray(shares(self._left(moments), self.leaving)[:, :S])
+        return np.ascontiguousarray(shares(self.left(moments), self.leaving)[:, :S])
 
     def end_of(self, moments: ChainMoments) -> np.ndarray | None:
         """(S,) array: probabilities that the sequence is over after a state."""
-        return shares(self._left(moments), self.leaving)[:, -1].copy() if self.has_end else None
+        return shares(self.left(moments), self.leaving)[:, -1].copy() if self.has_end else None
 
     def coefficients(self, form, emissions: JointMoments) -> tuple:
         """(constant, theta) of the form: scores are log p(x_t | state)."""
         found = [part.coefficients(own) for part, own in zip(form.parts, emissions.columns, strict=True)]
-        return form.with_masses(np.zeros(self.n_outcomes), found)
+        none = np.zeros(self.n_outcomes) if self.is_plain else self.log_weights(emissions)
+        return form.with_masses(none, found)
 
     def parameters(self, form, moments: ChainMoments) -> Parameters:
         coefficients = self.coefficients(form, moments.emissions)
@@ -113,11 +187,13 @@ class Chain:
     def log_likelihood(self, statistics: ChainMoments, moments: ChainMoments) -> float:
         """The log-likelihood of complete data with these statistics; fixed cells are counted too."""
         found = self.emissions.log_likelihood(
-            replace(statistics.emissions, mass=np.zeros(self.n_outcomes)), moments.emissions
+            replace(statistics.emissions, mass=np.zeros(self.emissions.n_outcomes)), moments.emissions
         )
+        if self.n_mixtures > 1:
+            found += float(statistics.emissions.mass @ self.log_weights(moments.emissions))
         for counts, cells in (
             (statistics.start, self.start_of(moments)),
-            (self._left(statistics), shares(self._left(moments), self.leaving)),
+            (self.left(statistics), shares(self.left(moments), self.leaving)),
         ):
             seen = counts != 0
             found += float(counts[seen] @ np.log(np.maximum(cells[seen], 1e-300)))
@@ -126,8 +202,11 @@ class Chain:
     @property
     def n_free(self) -> int:
         """Parameters of start and transitions (and end)."""
-        rows = [self.start_cells, *self.leaving]
-        return int(sum(max(np.isnan(row).sum() - 1, 0) for row in rows))
+        leaving = (
+            self.leaving if self.row_ties is None else self.leaving[np.unique(self.row_ties, return_index=True)[1]]
+        )
+        weights = self.emissions.n_outcomes // self.n_mixtures * (self.n_mixtures - 1)
+        return int(sum(max(np.isnan(row).sum() - 1, 0) for row in [self.start_cells, *leaving])) + weights
 
     def chart(self, moments: ChainMoments) -> ChainChart:
         return ChainChart(self, moments)
@@ -143,7 +222,7 @@ class ChainChart:
 
     def vector(self, moments: ChainMoments) -> np.ndarray:
         chain = self.chain
-        start, leaving = chain.start_of(moments), shares(chain._left(moments), chain.leaving)
+        start, leaving = chain.start_of(moments), shares(chain.left(moments), chain.leaving)
         logs = np.log(np.concatenate([start[self.start], leaving[self.leaving]]))
         return np.concatenate([logs, self.emissions.vector(moments.emissions)])
 
@@ -167,7 +246,8 @@ class ChainPrior:
     @classmethod
     def of(cls, chain: Chain, statistics: ChainMoments, amount: float, ridge: float = 0.0) -> ChainPrior:
         """From the statistics of some first labelling of the steps; `amount` pseudo-steps of every state."""
-        emissions = ComponentPrior.of(chain.emissions, statistics.emissions, amount, 0.0, ridge)
+        weights = amount if chain.n_mixtures > 1 else 0.0
+        emissions = ComponentPrior.of(chain.emissions, statistics.emissions, amount, weights, ridge)
         return cls(chain, emissions, min(float(amount), 1.0))
 
     def _pseudo(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -181,10 +261,8 @@ class ChainPrior:
     def posterior(self, statistics: ChainMoments) -> ChainMoments:
         """The M-step."""
         start, transitions, end = self._pseudo()
-        return ChainMoments(
-            statistics.start + start, statistics.transitions + transitions, statistics.end + end,
-            self.emissions.posterior(statistics.emissions),
-        )  # fmt: skip
+        transitions, end = self.chain.tied(statistics.transitions + transitions), self.chain.tied(statistics.end + end)
+        return ChainMoments(statistics.start + start, transitions, end, self.emissions.posterior(statistics.emissions))
 
     def log_density(self, moments: ChainMoments) -> float:
         if not self.amount:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..kernels.structures.chain import LANES
 
-BURN = 256  # steps that the messages of a piece warm up
+BURN = 64  # steps that the messages of a piece warm up at first
 PIECE = 4096  # steps of a piece, if the burn-in is short
 SHARD = 16384  # steps of a shard, at least
 AGREES = 1e-11  # the most that messages at a seam may differ
@@ -34,6 +34,15 @@ class Shard:
     last: np.ndarray
     fresh: np.ndarray  # whether the lane begins where its sequence begins
     closes: np.ndarray  # whether it ends where that ends
+
+    def some(self, which: np.ndarray) -> Shard:
+        """Some of the lanes; rows stay."""
+        arrays = (self.sequence, self.base, self.length, self.first, self.last, self.fresh, self.closes)
+        return Shard(self.start, self.stop, self.begin, self.end, *(array[which] for array in arrays))
+
+    def counting(self) -> list[tuple[int, int]]:
+        """(first, last) of every lane's rows that count, from `start`."""
+        return list(zip(self.base + self.first, self.base + self.last, strict=True))
 
 
 def planned(offsets: np.ndarray, burn: int | None = BURN, keep: np.ndarray | None = None) -> list[Shard]:
@@ -82,17 +91,42 @@ def shard_of(table: np.ndarray) -> Shard:
     )  # fmt: skip
 
 
-def gap(shards: list[Shard], seams: list[np.ndarray]) -> float:
-    """The largest difference of neighbouring pieces' messages; infinity where one of them is not a number."""
+def neighbours(shards: list[Shard]) -> tuple[np.ndarray, np.ndarray]:
+    """(left, right): places of lanes that follow each other in a sequence, in all shards' lanes one after the other."""
+    if not shards:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     sequence = np.concatenate([shard.sequence for shard in shards])
     first = np.concatenate([shard.start + shard.base + shard.first for shard in shards])
     order = np.lexsort((first, sequence))
     together = sequence[order][1:] == sequence[order][:-1]
-    if not together.any():
+    return order[:-1][together], order[1:][together]
+
+
+def gap(shards: list[Shard], seams: list[np.ndarray]) -> float:
+    """The largest difference of neighbouring pieces' messages; infinity where one of them is not a number."""
+    left, right = neighbours(shards)
+    if not len(left):
         return 0.0
-    messages = np.concatenate(seams)[order]
+    messages = np.concatenate(seams)
     with np.errstate(invalid="ignore", divide="ignore"):
         messages = messages / messages.sum(axis=2, keepdims=True)
-        left, right = messages[:-1][together], messages[1:][together]
-        worst = max(np.abs(left[:, 1] - right[:, 0]).max(), np.abs(left[:, 3] - right[:, 2]).max())
+        ahead = np.abs(messages[left, 1] - messages[right, 0]).max()
+        worst = max(ahead, np.abs(messages[left, 3] - messages[right, 2]).max())
+    return float(worst) if np.isfinite(worst) else np.inf
+
+
+def path_gap(shards: list[Shard], seams: list[np.ndarray], states: list[np.ndarray]) -> float:
+    """The same of best paths: infinity where neighbours' paths differ at a seam, else how much delta does (relative to its size)."""
+    left, right = neighbours(shards)
+    if not len(left):
+        return 0.0
+    at = np.concatenate(states)
+    if (at[left, 1] != at[right, 0]).any():
+        return np.inf
+    delta = np.concatenate(seams)
+    before, after = delta[left, 1], delta[right, 0]
+    with np.errstate(invalid="ignore"):
+        before, after = before - before.max(axis=1, keepdims=True), after - after.max(axis=1, keepdims=True)
+        differ = np.where(before == after, 0.0, np.abs(before - after) / (1.0 + np.abs(before)))
+    worst = differ.max()
     return float(worst) if np.isfinite(worst) else np.inf

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..families.charts import clipped_exp
-from .base import Moments
+from .base import Moments, log_shares
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -40,7 +40,7 @@ class JointChart:
 
     def vector(self, moments: Moments) -> np.ndarray:
         blocks = [block for part, own in zip(self.parts, moments.columns, strict=True) for block in part.blocks(own)]
-        return np.concatenate([np.ravel(block) for block in [self.model.log_masses(moments), *blocks]])
+        return np.concatenate([np.ravel(block) for block in [log_shares(moments.mass, moments.mass.sum()), *blocks]])
 
     def moments(self, vector: np.ndarray) -> Moments:
         """Moments of total mass one."""

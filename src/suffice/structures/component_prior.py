@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from ..saving.schema import require
 from .base import Moments
 from .joint import Joint
 
@@ -28,6 +30,11 @@ class ComponentPrior:
     mass: float  # pseudo-count of every component's mass
     typical: tuple  # of every family: variances, frequencies or rates of the data
     ridge: float = 0.0
+
+    stored_as: ClassVar[dict[str, str]] = {"amount": "number 0..", "mass": "number 0..", "ridge": "number 0.."}
+
+    def check_stored(self) -> None:
+        require(isinstance(self.model, Joint), "the model of a prior must be a joint distribution of columns")
 
     @classmethod
     def of(cls, model: Joint, statistics: Moments, amount: float, mass: float, ridge: float = 0.0) -> ComponentPrior:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Moments
+from .base import Moments, log_shares, side_by_side
 
 
 class JointForm:
@@ -20,7 +20,11 @@ class JointForm:
     def __init__(self, model, X, parts: list | None = None):
         self.model, self.X = model, X
         if parts is None:
-            own = [X] if len(model.families) == 1 else [np.ascontiguousarray(part) for part in model.split(X)]
+            own = (
+                [X]
+                if len(model.families) == 1
+                else [np.ascontiguousarray(part) for part in side_by_side(model.families, X)]
+            )
             parts = [family.form_for(part)(family, part) for family, part in zip(model.families, own, strict=True)]
         self.parts, self.size = parts, sum(part.size for part in parts)
         self.is_single = len(parts) == 1
@@ -43,7 +47,7 @@ class JointForm:
 
     def coefficients(self, moments: Moments) -> tuple[np.ndarray, Any]:
         found = [part.coefficients(own) for part, own in zip(self.parts, moments.columns, strict=True)]
-        return self.with_masses(self.model.log_masses(moments), found)
+        return self.with_masses(log_shares(moments.mass, moments.mass.sum()), found)
 
     def with_masses(self, log_mass: np.ndarray, found: list[tuple]) -> tuple[np.ndarray, Any]:
         """(constant, theta) of what the families' forms gave; theta of one family is its own, as compiled loops take it."""

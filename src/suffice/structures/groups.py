@@ -8,7 +8,7 @@ What a fitted structure answers about classes: scores, posteriors of outcomes, d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -23,6 +23,8 @@ PART = 8192  # rows a thread scores at a time
 class Groups:
     structure: Any
     width: int = 1
+
+    stored_as: ClassVar[dict[str, str]] = {"width": "int 1.."}
 
     def outcome_scores(self, moments, X, n_threads: int = 1) -> np.ndarray:
         """(n, outcomes) array: log p(x_i, outcome); of many outcomes by products of matrices."""

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +22,8 @@ from typing_extensions import override
 
 from ..families.base import Change, Family, room_below
 from ..families.rows import label_masses
-from .base import Enumerable, Moments, Natural, expected_logs, log_shares
+from ..saving.schema import require
+from .base import Enumerable, Moments, Natural, expected_logs, log_shares, side_by_side
 from .charts import JointChart
 from .forms import JointForm
 
@@ -43,6 +43,14 @@ def loops(modules: tuple[str, ...], layout: str) -> dict:
 @dataclass(frozen=True, eq=False)
 class Joint(Enumerable):
     families: tuple[Family, ...]
+
+    def check_stored(self) -> None:
+        """What a file must hold: families of as many outcomes (`saving.schema`)."""
+        require(
+            self.families and all(isinstance(family, Family) for family in self.families), "families must be of columns"
+        )
+        counts = {family.n_outcomes for family in self.families}
+        require(len(counts) == 1, f"families side by side have {sorted(counts)} outcomes: they must have the same")
 
     @classmethod
     def of(cls, *families: Family) -> Self:
@@ -88,10 +96,7 @@ class Joint(Enumerable):
 
     def split(self, X) -> list:
         """The columns of every family."""
-        if len(self.families) == 1:
-            return [X]
-        ends = (0, *self.cuts, self.n_features)
-        return [X[:, first:last] for first, last in pairwise(ends)]
+        return side_by_side(self.families, X)
 
     def with_outcomes(self, n_outcomes: int) -> Self:
         """The same families of another number of outcomes."""

@@ -34,9 +34,12 @@ Everything here is plain float64 NumPy: the readable twin of `suffice.kernels.st
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, gammaln
+
+from ..saving.schema import require
 
 
 def softplus(x):
@@ -59,6 +62,24 @@ class Network:
     top_bias: np.ndarray
     data: str = "binary"
     dispersion: float = 1.0
+
+    stored_as: ClassVar[dict[str, str]] = {
+        "weights": "list of float[*, *]", "biases": "list of float[*]", "top_bias": "float[*]", "data": "'binary' 'count' 'mean'",
+        "dispersion": "number (0..",
+    }  # fmt: skip
+
+    def check_stored(self) -> None:
+        """What a file must hold: layers that fit onto each other (`saving.schema`)."""
+        require(self.weights, "a network needs a layer of weights")
+        below = [weight.shape[1] for weight in self.weights]
+        above = [weight.shape[0] for weight in self.weights]
+        require(all(above) and all(below), "a layer of a network has no units")
+        require(below[1:] == above[:-1], f"layers of {above} units lie on layers of {below}")
+        require(
+            [len(bias) for bias in self.biases] == below,
+            f"biases of {[len(bias) for bias in self.biases]} units for {below}",
+        )
+        require(len(self.top_bias) == above[-1], f"top_bias has {len(self.top_bias)} units, the layer {above[-1]}")
 
     @property
     def n_layers(self) -> int:

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -88,6 +89,13 @@ class Topics(Enumerable):
     n_chains: int = 1  # of "plug-in", when documents are scored
     row_norm: float | None = None  # Euclidean length that documents are scaled to, after sampling
     seed: int = 0
+
+    stored_as: ClassVar[dict[str, str]] = {
+        "n_outcomes": "int 1..", "n_features": "int 1..", "n_topics": "int 1..", "concentration": "number (0..",
+        "inference": "'map' 'variational' 'gibbs'", "length": "number (0..", "n_jobs": "int 1..4096",
+        "likelihood": "'plug-in' 'left-to-right' 'variational'", "n_sweeps": "int 1..1e6", "n_burn": "int 0..1e6",
+        "n_chains": "int 1..1e6", "row_norm": "none | number (0..", "seed": "int 0..",
+    }  # fmt: skip
 
     table_prior = False
     takes_sparse = True

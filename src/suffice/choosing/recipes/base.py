@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -54,6 +54,12 @@ class Choice:
     background: float = 0.0  # share of the class frequencies that calibrates held-out probabilities
     rivalry: float = 1.0  # how much sharper the rivals of the best class are told apart
     multipliers: np.ndarray | None = None  # of the rows in the folds at the chosen setting: a warm start for all rows
+
+    stored_as: ClassVar[dict[str, str]] = {
+        "temperature": "number (0..",
+        "background": "number 0..1",
+        "rivalry": "number 1..",
+    }
 
 
 @dataclass(frozen=True, eq=False)

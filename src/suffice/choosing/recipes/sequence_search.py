@@ -1,12 +1,12 @@
 """What chains of classes look like, and the way through the settings.
 
 The search goes along one part after the other: topologies, ends and changes at a usual number of states and a usual prior; the number
-of states up or down from the best of them as long as it gains; then the prior. EM takes part at every shape.
+of states up and down from the best of them as long as it gains; then the prior. EM takes part at every shape.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +18,14 @@ from ..search import Walk
 
 AUTO = "auto"
 FEW_ROWS = 600  # sequences: fewer are held out in turn, a quarter each time
-LARGE = 300_000  # steps times classes: of more, trials are shorter and fewer
+LARGE = 300_000  # steps times classes: of more, trials are shorter and fewer, on at most twice as much
 TRIAL_STEPS, SHORT_TRIAL = 60, 30  # of the minimiser for a setting
 NUMBERS = ((1.0, 0.03), (3.0, 0.0), (1.0, 0.0), (0.3, 0.0), (0.01, 0.1))  # (strength, second), the usual one first
 SYMBOLS = ((1.0, 0.0), (0.3, 0.0), (0.1, 0.0), (3.0, 0.0), (1.0, 0.03))
 FEW_SYMBOLS = SYMBOLS[:3]
 SIZES = (1, 2, 3, 5, 8, 12, 16, 24, 32)  # of states
+LARGE_SIZES = (1, 2, 4, 8, 16, 32)
+STRONGER, MOST_STRONGER = 3.0, 2  # times
 MOST_NUMBERS, MOST_SYMBOLS = 24, 32  # states
 
 
@@ -71,6 +73,13 @@ def is_large(problem: Problem) -> bool:
     return float(problem.X.offsets[-1]) * problem.model.n_outcomes > LARGE
 
 
+def most_rows(problem: Problem) -> int:
+    """Sequences that take part in a choice."""
+    return max(
+        int(2 * LARGE * len(problem.y) / max(float(problem.X.offsets[-1]) * problem.model.n_outcomes, 1.0)), FEW_ROWS
+    )
+
+
 def trial_steps(problem: Problem) -> int:
     return SHORT_TRIAL if is_large(problem) else TRIAL_STEPS
 
@@ -97,37 +106,68 @@ def neighbour(problem: Problem, shape: Shape, way: int) -> Shape | None:
     most = MOST_SYMBOLS if is_of_symbols(problem) else MOST_NUMBERS
     if shape.topology == "left-right":
         most = min(most, int(np.median(problem.X.lengths)))
-    sizes = [size for size in SIZES if (size - shape.n_states) * way > 0 and size <= most]
+    sizes = [
+        size
+        for size in (LARGE_SIZES if is_large(problem) else SIZES)
+        if (size - shape.n_states) * way > 0 and size <= most
+    ]
     return shape._replace(n_states=min(sizes) if way > 0 else max(sizes)) if sizes else None
+
+
+class Tried:
+    """Scores of the settings so far; its methods are generators as `choosing.search.search`."""
+
+    def __init__(self, problem: Problem, prior: Any, only_em: bool) -> None:
+        self.problem, self.prior, self.only_em = problem, prior, only_em
+        self.scores: dict[ChainSetting, float] = {}
+
+    def best(self) -> ChainSetting:
+        return min(self.scores, key=lambda setting: self.scores[setting])
+
+    def lowest(self, shape: Shape) -> float:
+        return min(score for setting, score in self.scores.items() if setting.shape == shape)
+
+    def all_of(self, settings: list[ChainSetting]) -> Walk:
+        for setting in settings:
+            if setting not in self.scores:
+                found = yield setting, None
+                self.scores[setting] = float(found.sum())
+
+    def at(self, shape: Shape, first: bool = True) -> Walk:
+        yield from self.all_of(settings_at(self.problem, shape, self.prior, self.only_em, first))
+
+    def along_sizes(self, start: Shape) -> Walk:
+        """More states and fewer, each way as long as it gains; of much data fewer only where more do not gain."""
+        for way in (1, -1):
+            shape, last = start, self.lowest(start)
+            while (more := neighbour(self.problem, shape, way)) is not None:
+                yield from self.at(more)
+                if self.lowest(more) > last * (1 - ENOUGH):
+                    break
+                shape, last = more, self.lowest(more)
+            if shape != start and is_large(self.problem):
+                break
+
+    def stronger(self) -> Walk:
+        """Where the strongest prior is the best, stronger ones as long as they are."""
+        for _ in range(MOST_STRONGER):
+            found = self.best()
+            if found.is_likelihood or found.strength < max(setting.strength for setting in self.scores):
+                break
+            yield from self.all_of([replace(found, strength=STRONGER * found.strength)])
 
 
 def walk(problem: Problem, wanted: Wanted, prior: Any, only_em: bool, notes: dict[str, float]) -> Walk:
     """A generator as `choosing.search.search`; `notes` gets the best score of the other kind (EM, or trained) and the number tried."""
-    scores: dict[ChainSetting, float] = {}
-
-    def best() -> ChainSetting:
-        return min(scores, key=lambda setting: scores[setting])
-
-    def tried(shape: Shape, first: bool = True):
-        for setting in settings_at(problem, shape, prior, only_em, first):
-            if setting not in scores:
-                found = yield setting, None
-                scores[setting] = float(found.sum())
-
+    tried = Tried(problem, prior, only_em)
     for shape in wanted.shapes(problem):
-        yield from tried(shape)
+        yield from tried.at(shape)
     if wanted.n_states == AUTO:
-        for way in (1, -1):
-            start = best()
-            while (more := neighbour(problem, best().shape, way)) is not None:
-                lowest = scores[best()]
-                yield from tried(more)
-                if scores[best()] > lowest * (1 - ENOUGH) or best().shape != more:
-                    break
-            if best() != start:
-                break
-    yield from tried(best().shape, first=False)
-    found = best()
-    others = [score for setting, score in scores.items() if setting.is_likelihood != found.is_likelihood]
-    notes.update({"other": min(others, default=np.nan), "n_tried": len(scores)})
-    return found, scores[found]
+        yield from tried.along_sizes(tried.best().shape)
+    yield from tried.at(tried.best().shape, first=False)
+    if prior == AUTO and not only_em and not is_large(problem):
+        yield from tried.stronger()
+    found = tried.best()
+    others = [score for setting, score in tried.scores.items() if setting.is_likelihood != found.is_likelihood]
+    notes.update({"other": min(others, default=np.nan), "n_tried": len(tried.scores)})
+    return found, tried.scores[found]

@@ -29,7 +29,7 @@ from ..folds import deal, deal_whole
 from ..priors import Setting
 from ..search import Plan, Walk
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm
-from .sequence_search import ALL_AUTO, AUTO, FEW_ROWS, ChainSetting, Wanted, trial_steps, usual_pair, walk
+from .sequence_search import ALL_AUTO, AUTO, FEW_ROWS, ChainSetting, Wanted, most_rows, trial_steps, usual_pair, walk
 
 EM_PASSES, EM_TOL = 50, 1e-4
 TRIAL_TOL = 1e-6
@@ -164,7 +164,7 @@ class Sequences(Recipe):
         if groups is not None and len(np.unique(groups[labelled])) >= 4:
             dealt = deal_whole(problem.y, labelled, groups, generator, 4)
             return dealt, 4 if len(dealt.rows) < FEW_ROWS else 1
-        dealt = deal(problem.y, labelled, generator, 4, MAX_ROWS)
+        dealt = deal(problem.y, labelled, generator, 4, min(MAX_ROWS, most_rows(problem)))
         return dealt, 4 if len(dealt.rows) < FEW_ROWS else 1
 
     @override

@@ -14,6 +14,7 @@ from ...reading.frames import is_frame, names_of
 from ...reading.frames_back import filled_frame
 from ...reading.guards import one_blas_thread
 from ...reading.sequences import Sequences, sequences_of
+from ...structures.groups import drawn
 from ..checks import check_whole
 
 
@@ -72,7 +73,14 @@ class Answers:
             following = before @ parameters.A
             parameters = parameters._replace(start=following / following.sum())
         with one_blas_thread():
-            return steps.unread(rows.filtered(parameters)[1])
+            posterior = rows.filtered(parameters)[1]
+        total = posterior.sum(axis=1, keepdims=True)
+        if len(total) and not total.min() > 0.5:
+            step = int(np.flatnonzero(~(total > 0.5))[0])
+            raise ValueError(
+                f"X cannot occur under this model from its step {step} on, so its states have no posterior"
+            )
+        return steps.unread(posterior / total)
 
     # -- densities ----------------------------------------------------------------------------------------------------
 
@@ -128,7 +136,11 @@ class Answers:
             states = states @ A
         model = self._stored_model.emissions
         empty = np.full((N * steps, model.n_features), np.nan)
-        filled, std = model.imputed(self.moments_.emissions, empty, shares.reshape(N * steps, -1))
+        filled, std = model.imputed(
+            self.moments_.emissions,
+            empty,
+            self._stored_model.expected_shares(self.moments_.emissions, shares.reshape(N * steps, -1)),
+        )
         is_one = given.shape == "flat" and lengths is None and given.keys is None
         shape = (steps, -1) if is_one else (N, steps, model.n_features)
         found = np.asarray(self._reader_.unread(filled)).reshape(shape)
@@ -143,7 +155,10 @@ class Answers:
         cells = rows.form.X
         filled, std = cells, np.zeros(cells.shape)
         if np.isnan(cells).any():
-            filled, std = self._stored_model.emissions.imputed(self.moments_.emissions, cells, self._smoothed(rows))
+            chain, coefficients = self._stored_model, self._parameters(rows).coefficients
+            scores = rows.form.all_scores(coefficients, slice(0, len(cells)))
+            shares = chain.outcome_shares(scores, self._smoothed(rows))
+            filled, std = chain.emissions.imputed(self.moments_.emissions, cells, shares)
         given = self._validated(self._reader_, steps.table, reset=False) if steps.n_steps else cells
         table = self._reader_.filled(given, self._reader_.unread(filled))
         result = steps.unread(np.asarray(table))
@@ -158,10 +173,18 @@ class Answers:
         check_whole("n_sequences", n_sequences, none=True)
         seed = check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)
         generator = np.random.default_rng(seed)
-        drawn = [self._drawn_path(int(n_steps), generator) for _ in range(n_sequences or 1)]
+        paths = [self._drawn_path(int(n_steps), generator) for _ in range(n_sequences or 1)]
         model, moments = self._stored_model.emissions, self.moments_.emissions
-        rows = [self._framed(self._reader_.unread(model.sample(moments, path, generator))) for path in drawn]
-        return (rows[0], drawn[0]) if n_sequences is None else (rows, drawn)
+        outcomes = [self._outcomes(path, generator) for path in paths]
+        rows = [self._framed(self._reader_.unread(model.sample(moments, own, generator))) for own in outcomes]
+        return (rows[0], paths[0]) if n_sequences is None else (rows, paths)
+
+    def _outcomes(self, path: np.ndarray, generator) -> np.ndarray:
+        """Outcomes of the emissions: the states, or components of their mixtures by lot."""
+        chain = self._stored_model
+        if chain.is_plain:
+            return path
+        return drawn(chain.expected_shares(self.moments_.emissions, np.eye(chain.n_outcomes)[path]), generator)
 
     def _drawn_path(self, n_steps: int, generator) -> np.ndarray:
         leaving = np.cumsum(self.transmat_, axis=1)

@@ -13,22 +13,34 @@ from typing_extensions import override
 
 from ...engines.threads import Engine, n_threads
 from ...learners.accelerated import AcceleratedEM
-from ...learners.chain_em import BATCH, STARTS, ChainProblem, OnlineChainEM, begun, start_statistics, stream
+from ...learners.chain_em import (
+    BATCH,
+    STARTS,
+    ChainProblem,
+    OnlineChainEM,
+    VariationalChainProblem,
+    begun,
+    start_statistics,
+    stream,
+)
 from ...learners.chain_steps import ChainSteps
 from ...learners.driver import Fit, run
 from ...learners.em import BatchEM
+from ...learners.variational import VariationalEM
 from ...learners.watch import Watch
 from ...reading.base import Reader
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...reading.sequences import Sequences, sequences_of
 from ...structures.chain import Chain, ChainPrior, topology_cells
+from ...structures.chain_posterior import ChainConjugate
 from ...structures.component_prior import default_amount
-from ..checks import check_fits_together, check_jobs, check_one_of, check_tol, check_whole, is_number
+from .. import loaded
+from ..checks import check_jobs, check_one_of, check_tol, check_whole, is_number
 from ..contract import Contract
 from ..warm import last_fit
 from .answers import Answers
 from .sections import ALGORITHMS
-from .states import checked_cells, evidence_of
+from .states import checked_cells, checked_ties, evidence_of
 
 FIRST_BATCHES = 8  # mini-batches that the first call of partial_fit finds its start on
 
@@ -43,7 +55,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
     def __init__(
         self, n_states=1, *, topology="ergodic", transitions=None, start=None, has_end=False, tol=1e-4, max_iter=100, n_init=1,
         init_params="auto", prior="auto", algorithm="em", batch_size=None, sequence=None, time=None, n_jobs=None,
-        random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_mixtures=1,
+        ties=None,
     ):  # fmt: skip
         self.n_states = n_states
         self.topology = topology
@@ -66,6 +79,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         self.checkpoint = checkpoint
         self.checkpoint_minutes = checkpoint_minutes
         self.resume = resume
+        self.n_mixtures = n_mixtures
+        self.ties = ties
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
@@ -136,8 +151,14 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
             statistics = start_statistics(sequences, self._start_kind(), child, labels)
             if problem is None:
                 problem = self._problem(sequences, statistics)
-            start = problem.prior.posterior(statistics) if last is None else last.moments
-            learner = {"em": BatchEM(), "accelerated": AcceleratedEM(), "online": OnlineChainEM(self._batch())}
+            if last is None or self.algorithm == "variational":
+                start = problem.prior.posterior(statistics if last is None else last.moments)
+            else:
+                start = last.moments
+            learner = {
+                "em": BatchEM(), "accelerated": AcceleratedEM(), "online": OnlineChainEM(self._batch()),
+                "variational": VariationalEM(),
+            }  # fmt: skip
             fit = run(
                 learner[self.algorithm], problem, start, child, max_epochs=self.max_iter, tol=self.tol, watch=watch
             )
@@ -147,6 +168,10 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         return problem, best
 
     def _problem(self, sequences: ChainSteps, statistics) -> ChainProblem:
+        if self.algorithm == "variational":
+            amount = 1.0 if self.prior == "auto" else float(self.prior)
+            prior = ChainConjugate.of(sequences.chain, sequences.form, statistics, amount)
+            return VariationalChainProblem(sequences, prior)
         amount = default_amount(sequences.chain.emissions) if self.prior == "auto" else float(self.prior)
         return ChainProblem(sequences, ChainPrior.of(sequences.chain, statistics, amount), reseeds=amount > 0)
 
@@ -168,12 +193,22 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         emissions = self._emissions(reader, rows)
         if len(weights) and not (weights == weights[0]).all():
             emissions = emissions.centred(rows, weights)
-        return Chain(emissions, start, cells, bool(self.has_end))
+        emission_of, row_ties = checked_ties(self.ties, S, cells)
+        return Chain(emissions, start, cells, bool(self.has_end), int(self.n_mixtures), emission_of, row_ties)
+
+    def _n_outcomes(self) -> int:
+        """Outcomes of the emissions: components of all states' mixtures, once where states share them."""
+        shared = checked_ties(self.ties, self.n_states)[0]
+        return self.n_mixtures * (self.n_states if shared is None else int(shared.max()) + 1)
 
     def _keep(self, problem: ChainProblem, fit: Fit) -> None:
         assert fit.measure is not None and fit.first is not None
         base = self._mean_base(problem.rows)
         self._stored_model, self.moments_ = problem.model, fit.moments
+        if self.algorithm == "variational":
+            self.posterior_, self.moments_ = fit.moments, problem.prior.mean_moments(fit.moments)
+        elif hasattr(self, "posterior_"):
+            del self.posterior_
         self.lower_bound_ = base - fit.measure.nll
         self.lower_bounds_ = [base - value for value in [fit.first.nll, *fit.history.get("nll", [])]]
         self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
@@ -193,6 +228,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         self.startprob_, self.transmat_ = chain.start_of(moments), chain.transitions_of(moments)
         if chain.has_end:
             self.endprob_ = chain.end_of(moments)
+        if chain.n_mixtures > 1:
+            self.weights_ = chain.by_state(np.exp(chain.log_weights(moments.emissions)))
         self._expose(chain, moments)
 
     def _mean_base(self, rows: ChainSteps) -> float:
@@ -212,6 +249,8 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         self
         """
         self._check_parameters()
+        if self.algorithm == "variational":
+            raise ValueError("partial_fit makes steps of online EM; algorithm='variational' has only fit")
         begins = not hasattr(self, "moments_")
         if not begins:
             self._check_unchanged()
@@ -265,20 +304,27 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         return np.ascontiguousarray(rows, dtype=float)
 
     def _check_parameters(self) -> None:
-        for name in ("n_states", "max_iter", "n_init"):
+        for name in ("n_states", "max_iter", "n_init", "n_mixtures"):
             check_whole(name, getattr(self, name))
         check_one_of("algorithm", self.algorithm, ALGORITHMS)
         check_one_of("init_params", self.init_params, STARTS)
         check_tol(self.tol)
         if self.prior != "auto" and not (is_number(self.prior) and 0 <= self.prior < np.inf):
             raise ValueError(f"prior={self.prior!r} is neither a number of pseudo-steps >= 0 nor 'auto'")
+        if self.algorithm == "variational" and self.prior != "auto" and not self.prior > 0:
+            raise ValueError(f"prior={self.prior!r}: algorithm='variational' needs a prior above 0")
+        if self.algorithm == "variational" and (self.n_mixtures > 1 or self.ties):
+            raise ValueError("algorithm='variational' knows neither n_mixtures nor ties; take 'em' or 'accelerated'")
         check_whole("batch_size", self.batch_size, none=True)
         check_jobs(self.n_jobs)
         topology_cells(self.topology, self.n_states)
 
     def _check_loaded(self) -> None:
-        if hasattr(self, "moments_"):
-            check_fits_together(type(self).__name__, self._stored_model, self.moments_, self.n_features_in_, None)
+        loaded.check_chain(self)
+
+    def _template(self, rows) -> Any:
+        """The chain of such steps that this estimator builds: what a file must hold."""
+        return self._chain(self._reader_, rows, np.ones(rows.shape[0]))
 
     @override
     def _report(self, number: int, line: dict) -> None:

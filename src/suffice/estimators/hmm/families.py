@@ -74,12 +74,13 @@ class GaussianHMM(HMM):
         self, n_states=1, *, covariance_type="diag", topology="ergodic", transitions=None, start=None, has_end=False, tol=1e-4,
         max_iter=100, n_init=1, init_params="auto", prior="auto", algorithm="em", batch_size=None, sequence=None, time=None,
         n_jobs=None, random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        n_mixtures=1, ties=None,
     ):  # fmt: skip
         super().__init__(
             n_states, topology=topology, transitions=transitions, start=start, has_end=has_end, tol=tol, max_iter=max_iter,
             n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm, batch_size=batch_size,
             sequence=sequence, time=time, n_jobs=n_jobs, random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_mixtures=n_mixtures, ties=ties,
         )  # fmt: skip
         self.covariance_type = covariance_type
 
@@ -100,20 +101,21 @@ class GaussianHMM(HMM):
 
     @override
     def _emissions(self, reader, rows):
-        return Joint.of(COVARIANCES[self.covariance_type].for_data(rows, self.n_states))
+        return Joint.of(COVARIANCES[self.covariance_type].for_data(rows, self._n_outcomes()))
 
     @override
     def _expose(self, chain, moments):
         family = chain.emissions.family
         mean, covariance = family.parameters(moments.emissions.columns[0])
-        self.means_ = mean + family.location
-        self.covars_ = covariance.mean(axis=1) if self.covariance_type == "spherical" else covariance
+        self.means_ = chain.by_state(mean + family.location)
+        covariance = covariance.mean(axis=1) if self.covariance_type == "spherical" else covariance
+        self.covars_ = covariance if self.covariance_type == "tied" else chain.by_state(covariance)
 
     @override
     def _n_emission_parameters(self):
-        S, d = self.means_.shape
-        spread = {"full": S * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": S * d, "spherical": S}
-        return S * d + spread[self.covariance_type]
+        n, d = self._stored_model.emissions.n_outcomes, self.means_.shape[-1]
+        spread = {"full": n * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": n * d, "spherical": n}
+        return n * d + spread[self.covariance_type]
 
     @override
     def _check_parameters(self):
@@ -150,18 +152,22 @@ class CategoricalHMM(HMM):
 
     @override
     def _emissions(self, reader, rows):
-        return Joint.of(Categorical(self.n_states, rows.shape[1], reader.n_categories))
+        return Joint.of(Categorical(self._n_outcomes(), rows.shape[1], reader.n_categories))
 
     @override
     def _expose(self, chain, moments):
         family, reader = chain.emissions.family, self._reader_
-        blocks = [block.T.copy() for block in family.columns_of(family.probabilities(moments.emissions.columns[0]))]
+        blocks = [
+            chain.by_state(block.T.copy())
+            for block in family.columns_of(family.probabilities(moments.emissions.columns[0]))
+        ]
         self.emissionprob_ = blocks[0] if len(blocks) == 1 else blocks
         self.categories_ = [reader.categories.get(name, []) for name in reader.columns]
 
     @override
     def _n_emission_parameters(self):
-        return int((self._stored_model.emissions.family.n_categories - 1).sum()) * self.n_states
+        emissions = self._stored_model.emissions
+        return int((emissions.family.n_categories - 1).sum()) * emissions.n_outcomes
 
 
 @documented
@@ -188,15 +194,15 @@ class PoissonHMM(HMM):
 
     @override
     def _emissions(self, reader, rows):
-        return Joint.of(Poisson.for_data(rows, self.n_states))
+        return Joint.of(Poisson.for_data(rows, self._n_outcomes()))
 
     @override
     def _expose(self, chain, moments):
-        self.lambdas_ = chain.emissions.family.rates(moments.emissions.columns[0])
+        self.lambdas_ = chain.by_state(chain.emissions.family.rates(moments.emissions.columns[0]))
 
     @override
     def _n_emission_parameters(self):
-        return self.lambdas_.size
+        return self.n_features_in_ * self._stored_model.emissions.n_outcomes
 
 
 @documented
@@ -225,12 +231,13 @@ class BernoulliHMM(HMM):
         self, n_states=1, *, binarize=0.0, topology="ergodic", transitions=None, start=None, has_end=False, tol=1e-4,
         max_iter=100, n_init=1, init_params="auto", prior="auto", algorithm="em", batch_size=None, sequence=None, time=None,
         n_jobs=None, random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        n_mixtures=1, ties=None,
     ):  # fmt: skip
         super().__init__(
             n_states, topology=topology, transitions=transitions, start=start, has_end=has_end, tol=tol, max_iter=max_iter,
             n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm, batch_size=batch_size,
             sequence=sequence, time=time, n_jobs=n_jobs, random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_mixtures=n_mixtures, ties=ties,
         )  # fmt: skip
         self.binarize = binarize
 
@@ -240,15 +247,16 @@ class BernoulliHMM(HMM):
 
     @override
     def _emissions(self, reader, rows):
-        return Joint.of(Bernoulli.for_data(rows, self.n_states))
+        return Joint.of(Bernoulli.for_data(rows, self._n_outcomes()))
 
     @override
     def _expose(self, chain, moments):
-        self.probabilities_ = chain.emissions.family.probabilities(moments.emissions.columns[0])[1::2].T.copy()
+        on = chain.emissions.family.probabilities(moments.emissions.columns[0])[1::2].T.copy()
+        self.probabilities_ = chain.by_state(on)
 
     @override
     def _n_emission_parameters(self):
-        return self.probabilities_.size
+        return self.n_features_in_ * self._stored_model.emissions.n_outcomes
 
 
 @documented
@@ -276,12 +284,13 @@ class MixedHMM(HMM):
         self, n_states=1, kinds="auto", *, topology="ergodic", transitions=None, start=None, has_end=False, tol=1e-4,
         max_iter=100, n_init=1, init_params="auto", prior="auto", algorithm="em", batch_size=None, sequence=None, time=None,
         n_jobs=None, random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        n_mixtures=1, ties=None,
     ):  # fmt: skip
         super().__init__(
             n_states, topology=topology, transitions=transitions, start=start, has_end=has_end, tol=tol, max_iter=max_iter,
             n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm, batch_size=batch_size,
             sequence=sequence, time=time, n_jobs=n_jobs, random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_mixtures=n_mixtures, ties=ties,
         )  # fmt: skip
         self.kinds = kinds
 
@@ -291,16 +300,17 @@ class MixedHMM(HMM):
 
     @override
     def _emissions(self, reader, rows):
-        return mixed_structure(reader, rows, self.n_states)
+        return mixed_structure(reader, rows, self._n_outcomes())
 
     @override
     def _expose(self, chain, moments):
         reader = self._reader_
         self.columns_, self.kinds_, self.categories_ = reader.columns, reader.kinds, reader.categories
-        found = shown_columns(reader, chain.emissions, moments.emissions)
+        shown = shown_columns(reader, chain.emissions, moments.emissions)
+        found = [{name: chain.by_state(np.asarray(own)) for name, own in part.items()} for part in shown]
         self.means_, self.variances_, self.probabilities_, self.rates_ = found
 
     @override
     def _n_emission_parameters(self):
-        cells = sum(part.size - len(part) for part in self.probabilities_.values())
-        return cells + self.n_states * (2 * len(self.means_) + len(self.rates_))
+        cells = sum(part.shape[-1] - 1 for part in self.probabilities_.values())
+        return self._stored_model.emissions.n_outcomes * (cells + 2 * len(self.means_) + len(self.rates_))

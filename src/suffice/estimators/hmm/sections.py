@@ -2,7 +2,7 @@
 
 from ..sections import with_sections
 
-ALGORITHMS = ("em", "accelerated", "online")
+ALGORITHMS = ("em", "accelerated", "online", "variational")
 PARAMETERS = """
     Parameters
     ----------
@@ -26,8 +26,14 @@ PARAMETERS = """
         How a start is found: clusters of steps (numbers), random soft states (symbols), or equal parts of every sequence (left-right).
     prior : float or "auto", default="auto"
         Pseudo-steps of every state, one start and one step out of every state: no state collapses. 0 is maximum likelihood.
-    algorithm : {"em", "accelerated", "online"}, default="em"
-        Batch EM; EM that leaps along its path every other step; stepwise EM on mini-batches of sequences.
+    n_mixtures : int, default=1
+        Components of a mixture in every state: `weights_` are theirs, and what shows the emissions has an axis for them.
+    ties : dict {"emissions": list, "transitions": list}, default=None
+        A group for every state: those of the same group share their emissions, or what follows them.
+    algorithm : {"em", "accelerated", "online", "variational"}, default="em"
+        Batch EM; EM that leaps along its path every other step; stepwise EM on mini-batches of sequences; variational Bayes, which
+        gives a posterior of the parameters (`posterior_`). `prior` is then the pseudo-steps out of every state (and starts) that a
+        Dirichlet spreads over the free cells (1 where "auto"; above 0), and `tol` the gain of the whole bound.
     batch_size : int or None, default=None
         Sequences of a mini-batch of "online" and `partial_fit`; None is 32.
     sequence, time : names of columns, default=None
@@ -52,9 +58,12 @@ ATTRIBUTES = """
     startprob_ : ndarray of shape (n_states,)
     transmat_ : ndarray of shape (n_states, n_states)
         Probabilities of the first state, and of the next one. With `has_end` a row adds up to 1 - `endprob_`.
+    weights_ : ndarray of shape (n_states, n_mixtures), where there are mixtures
     moments_ : record of arrays
         The model as expected sufficient statistics.
     lower_bound_, lower_bounds_ : mean log-likelihood of a step at the end, and after every pass.
+        Of "variational": the lower bound of the evidence, divided by the steps.
+    posterior_ : the posterior of the parameters ("variational" only); `moments_` and what is shown are its means.
     history_ : dict of lists
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why EM stopped.
     reseeded_ : list of states that were dying and began anew.

@@ -30,6 +30,27 @@ def checked_cells(name: str, given: Any, shape: tuple[int, ...], leaves_room: bo
     return cells
 
 
+def checked_ties(
+    ties: Any, n_states: int, cells: np.ndarray | None = None
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """(S,) numbers of the emissions and of the rows of transitions, those that states share being equal; None: every state its own."""
+    found: dict[str, np.ndarray | None] = {"emissions": None, "transitions": None}
+    for name, given in (ties or {}).items():
+        if name not in found:
+            raise ValueError(f"ties has the key {name!r}; it must be 'emissions' or 'transitions'")
+        if np.shape(given) != (n_states,):
+            raise ValueError(f"ties[{name!r}]={given!r} must name a group for each of the {n_states} states")
+        found[name] = np.unique(np.asarray(given), return_inverse=True)[1]
+    rows = found["transitions"]
+    if rows is not None and cells is not None:
+        first = np.unique(rows, return_index=True)[1][rows]
+        if not np.array_equal(cells, cells[first], equal_nan=True):
+            raise ValueError(
+                "ties['transitions'] joins states whose transitions are fixed or forbidden in other places"
+            )
+    return found["emissions"], rows
+
+
 def evidence_of(states: Any, steps: Sequences, n_states: int) -> tuple[np.ndarray | None, np.ndarray | None]:
     """(n,) known states (-1: not known), and (n, S) logarithms of what is known; None where nothing is."""
     if states is None:

@@ -27,7 +27,8 @@ from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...reading.labels import checked_labels
 from ...structures.component_prior import ComponentPrior, default_amount
 from ...structures.posterior import ConjugatePrior
-from ..checks import check_fits_together, check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number
+from .. import loaded
+from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number
 from ..contract import Contract
 from ..warm import Last, last_fit
 from .answers import Answers
@@ -327,8 +328,11 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         check_jobs(self.n_jobs)
 
     def _check_loaded(self) -> None:
-        if hasattr(self, "moments_"):
-            check_fits_together(type(self).__name__, self._stored_model, self.moments_, self.n_features_in_, None)
+        loaded.check_mixture(self)
+
+    def _template(self, rows) -> Any:
+        """The structure of such rows that this estimator builds: what a file must hold."""
+        return self._structure(self._reader_, rows, int(self.n_components), np.ones(rows.shape[0]))
 
     @override
     def _report(self, number: int, line: dict) -> None:

@@ -16,6 +16,7 @@ from ...structures.words import BernoulliWords
 from ...structures.words import Words as WordStructure
 from ..families import mixed_structure, shown_columns
 from .base import Mixture
+from .cells import CellAnswers
 from .sections import documented
 
 
@@ -199,7 +200,7 @@ class PoissonMixture(Mixture):
 
 
 @documented
-class MixedMixture(Mixture):
+class MixedMixture(CellAnswers, Mixture):
     """A mixture for one table with columns of several kinds: numbers, categories, yes and no, counts.
 
     PARAMETERS

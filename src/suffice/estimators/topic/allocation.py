@@ -24,6 +24,7 @@ from ...learners.topics.allocation_passes import (
 )
 from ...reading.documents import counts_of, telling_words
 from ...reading.guards import all_or_nothing, naming, refuse_huge
+from .. import loaded
 from ..contract import Contract, checked_numbers
 
 INFERENCES = ("variational", "map", "gibbs")
@@ -294,6 +295,9 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
             X = checked_numbers(self, X, reset=reset, **options)
         refuse_huge(X)
         return counts_of(X, type(self).__name__)
+
+    def _check_loaded(self) -> None:
+        loaded.check_allocation(self)
 
     def _check_parameters(self) -> None:
         for name, allowed in (("inference", INFERENCES), ("algorithm", ("online", "batch"))):

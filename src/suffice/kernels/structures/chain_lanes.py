@@ -1,34 +1,55 @@
-"""One step of many hidden Markov chains side by side: arrays are (states, lanes), and loops run over the lanes (see `chain`)."""
+"""One step of many hidden Markov chains side by side: loops run over the lanes (see `chain`).
+
+Arrays of a block are (states, steps, lanes), messages (states, lanes).
+"""
 
 import numpy as np
 
 from ..compile import compiled
-from ..machine.fast_exp import exponentials
+from ..machine.fused import exponentials, fma
 
 LEAST = 1e-100  # of a total: below it a lane is repeated with logarithms
-FEW = 16  # states: with fewer, the loops here are faster than a call of BLAS
+BLOCK = 128  # steps, fewer where there are many states
+ROOM = 1 << 20  # numbers of a block
+FEW = 24  # states: with fewer, the loops here are faster than a call of BLAS
 
 
 @compiled
 def mix(matrix, source, target):
-    """target[j, w] = sum_i matrix[i, j] source[i, w]."""
+    """target[j, w] = sum_i matrix[i, j] source[i, w], four by four."""
     S, W = target.shape
-    for j in range(S):
-        for w in range(W):
-            target[j, w] = 0.0
-        i = 0
-        while i + 4 <= S:
-            m0, m1, m2, m3 = matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
+    whole = S // 4 * 4
+    target[:] = 0.0
+    for j in range(0, whole, 4):
+        for i in range(0, whole, 4):
+            a0, a1, a2, a3 = matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
+            b0, b1, b2, b3 = matrix[i, j + 1], matrix[i + 1, j + 1], matrix[i + 2, j + 1], matrix[i + 3, j + 1]
+            c0, c1, c2, c3 = matrix[i, j + 2], matrix[i + 1, j + 2], matrix[i + 2, j + 2], matrix[i + 3, j + 2]
+            d0, d1, d2, d3 = matrix[i, j + 3], matrix[i + 1, j + 3], matrix[i + 2, j + 3], matrix[i + 3, j + 3]
             for w in range(W):
-                target[j, w] += (m0 * source[i, w] + m1 * source[i + 1, w]) + (
-                    m2 * source[i + 2, w] + m3 * source[i + 3, w]
-                )
-            i += 4
-        while i < S:
-            m0 = matrix[i, j]
+                x0, x1, x2, x3 = source[i, w], source[i + 1, w], source[i + 2, w], source[i + 3, w]
+                target[j, w] = fma(a0, x0, fma(a1, x1, fma(a2, x2, fma(a3, x3, target[j, w]))))
+                target[j + 1, w] = fma(b0, x0, fma(b1, x1, fma(b2, x2, fma(b3, x3, target[j + 1, w]))))
+                target[j + 2, w] = fma(c0, x0, fma(c1, x1, fma(c2, x2, fma(c3, x3, target[j + 2, w]))))
+                target[j + 3, w] = fma(d0, x0, fma(d1, x1, fma(d2, x2, fma(d3, x3, target[j + 3, w]))))
+        for i in range(whole, S):
+            a0, b0, c0, d0 = matrix[i, j], matrix[i, j + 1], matrix[i, j + 2], matrix[i, j + 3]
             for w in range(W):
-                target[j, w] += m0 * source[i, w]
-            i += 1
+                x0 = source[i, w]
+                target[j, w] = fma(a0, x0, target[j, w])
+                target[j + 1, w] = fma(b0, x0, target[j + 1, w])
+                target[j + 2, w] = fma(c0, x0, target[j + 2, w])
+                target[j + 3, w] = fma(d0, x0, target[j + 3, w])
+    for j in range(whole, S):
+        for i in range(0, whole, 4):
+            a0, a1, a2, a3 = matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
+            for w in range(W):
+                x0, x1, x2, x3 = source[i, w], source[i + 1, w], source[i + 2, w], source[i + 3, w]
+                target[j, w] = fma(a0, x0, fma(a1, x1, fma(a2, x2, fma(a3, x3, target[j, w]))))
+        for i in range(whole, S):
+            a0 = matrix[i, j]
+            for w in range(W):
+                target[j, w] = fma(a0, source[i, w], target[j, w])
 
 
 @compiled
@@ -41,59 +62,86 @@ def product(matrix, transposed, source, target):
 
 
 @compiled
-def prepare(scores, has_holes, b, top, powers):
-    """b = exp(log b - top) of every row, top (rows,) the largest of it. `has_holes`: scores may be -infinity."""
-    n, S = scores.shape
-    size = len(powers) // S
-    for first in range(0, n, size):
-        last = min(first + size, n)
-        for row in range(first, last):
-            best = scores[row, 0]
-            for j in range(1, S):
-                best = scores[row, j] if scores[row, j] > best else best
-            best = best if best > -np.inf else 0.0
-            top[row] = best
-            for j in range(S):
-                b[row, j] = scores[row, j] - best
-        exponentials(b[first:last].reshape(-1), powers[: (last - first) * S])
+def exponentiate(b, constant, has_holes, top, values, powers):
+    """b <- exp(b + constant - top) of every step, top (steps, lanes) the largest of it. `has_holes`: b may be -infinity."""
+    S, h, W = b.shape
+    for i in range(h):
+        best = top[i]
+        for w in range(W):
+            best[w] = b[0, i, w] + constant[0]
+        for j in range(1, S):
+            own = constant[j]
+            for w in range(W):
+                value = b[j, i, w] + own
+                best[w] = value if value > best[w] else best[w]
         if has_holes:
-            for row in range(first, last):
-                for j in range(S):
-                    b[row, j] = b[row, j] if scores[row, j] > -np.inf else 0.0
+            for w in range(W):
+                best[w] = best[w] if best[w] > -np.inf else 0.0
+        for j in range(S):
+            own, at = constant[j], j * W
+            for w in range(W):
+                values[at + w] = (b[j, i, w] + own) - best[w]
+        exponentials(values[: S * W], powers[: S * W])
+        for j in range(S):
+            at = j * W
+            if has_holes:
+                for w in range(W):
+                    b[j, i, w] = values[at + w] if b[j, i, w] > -np.inf else 0.0
+            else:
+                for w in range(W):
+                    b[j, i, w] = values[at + w]
 
 
 @compiled
-def gather(rows, tops, base, length, t, b, top):
-    """b[j, w] and top[w] of step t of all lanes; 1 and 0 after a lane's end."""
-    S, W = b.shape
+def pad(length, t0, b, top):
+    """After a lane's end b is 1 and top 0."""
+    S, h, W = b.shape
     for w in range(W):
-        if t < length[w]:
-            row = base[w] + t
-            top[w] = tops[row]
+        for i in range(max(min(length[w] - t0, h), 0), h):
+            top[i, w] = 0.0
             for j in range(S):
-                b[j, w] = rows[row, j]
-        else:
-            top[w] = 0.0
-            for j in range(S):
-                b[j, w] = 1.0
+                b[j, i, w] = 1.0
 
 
 @compiled
-def absorb(prediction, b, alpha, inverse, total):
-    """alpha = prediction * b / total; `inverse` = 1 / total."""
+def absorb(prediction, b, i, current, inverse, total):
+    """current = prediction * b / total; `inverse` = 1 / total."""
     S, W = prediction.shape
     for w in range(W):
         total[w] = 0.0
     for j in range(S):
         for w in range(W):
-            value = prediction[j, w] * b[j, w]
-            alpha[j, w] = value
+            value = prediction[j, w] * b[j, i, w]
+            current[j, w] = value
             total[w] += value
     for w in range(W):
         inverse[w] = 1.0 / (total[w] if total[w] > 0.0 else 1.0)
     for j in range(S):
         for w in range(W):
-            alpha[j, w] *= inverse[w]
+            current[j, w] *= inverse[w]
+
+
+@compiled
+def keep(current, past, i):
+    """past[:, i] = current."""
+    S, W = current.shape
+    for j in range(S):
+        for w in range(W):
+            past[j, i, w] = current[j, w]
+
+
+@compiled
+def divide(alpha, at, beta, i, b, factor, inverse, most, shares, scaled):
+    """A step back: shares = alpha beta factor; scaled = b beta / total, and in the place of b what enters the transitions."""
+    S, W = beta.shape
+    for j in range(S):
+        for w in range(W):
+            most[w] = beta[j, w] if beta[j, w] > most[w] else most[w]
+            shares[j, i, w] = alpha[j, at, w] * beta[j, w] * factor[w]
+        for w in range(W):
+            onward = b[j, i, w] * beta[j, w] * inverse[w]
+            scaled[j, w] = onward
+            b[j, i, w] = onward * factor[w]
 
 
 @compiled
@@ -110,3 +158,19 @@ def fold(total, top, counts, produced, loglik):
             if 0.0 < produced[w] < LEAST:
                 loglik[w] += np.log(produced[w])
                 produced[w] = 1.0
+
+
+@compiled
+def block_steps(S, W):
+    """Steps of a block."""
+    return min(BLOCK, max(ROOM // (S * W), 16))
+
+
+@compiled
+def width_at(length, t):
+    """Lanes up to the last one that is not over at step t, in eights."""
+    n = 0
+    for w in range(len(length)):
+        if length[w] > t:
+            n = w + 1
+    return (n + 7) // 8 * 8

@@ -8,6 +8,8 @@ import numpy as np
 
 from ..compile import compiled
 
+BLOCK = 512  # steps held at once
+
 
 @compiled
 def log_sum(values):
@@ -23,103 +25,121 @@ def log_sum(values):
 
 
 @compiled
-def log_forward(lane, scores, start, A, log_alpha, steps):
-    """log p(state_t | x_1 .. x_t) and log p(x_t | x_<t) of every step of the lane: differences between states are not lost in sums of
-    huge scores."""
-    base, length, first, last, fresh, closes, weight = lane
-    S = len(start)
-    log_A, terms = np.log(A), np.empty(S)
-    for t in range(length):
-        top = scores[base + t, 0]
-        for j in range(1, S):
-            top = max(top, scores[base + t, j])
-        top = top if top > -np.inf else 0.0
-        for j in range(S):
-            if t == 0:
-                came = np.log(start[j]) if fresh else -np.log(S)
-            else:
-                for i in range(S):
-                    terms[i] = log_alpha[t - 1, i] + log_A[i, j]
-                came = log_sum(terms)
-            log_alpha[t, j] = came + (scores[base + t, j] - top)
-        norm = log_sum(log_alpha[t])
-        steps[t] = top + norm
-        if norm > -np.inf:
-            log_alpha[t] -= norm
+def largest(values):
+    """The largest, 0 where all are -infinity."""
+    top = values[0]
+    for k in range(1, len(values)):
+        top = max(top, values[k])
+    return top if top > -np.inf else 0.0
 
 
 @compiled
-def counted(lane, log_alpha, steps, end):
-    """The log-likelihood of the steps that count; -infinity where the whole lane cannot occur."""
-    base, length, first, last, fresh, closes, weight = lane
-    S = len(end)
+def log_forward(lane, scores, start, log_A, t0, log_alpha, steps):
+    """log p(state_t | x_1 .. x_t) of the steps t0 .. in log_alpha[1:], and log p(x_t | x_<t); log_alpha[0] is what comes in.
+
+    Differences between states are not lost in sums of huge scores.
+    """
+    base, fresh = lane[0], lane[4]
+    S = len(start)
     terms = np.empty(S)
+    for k in range(len(steps)):
+        own = scores[base + t0 + k]
+        top = largest(own)
+        for j in range(S):
+            if t0 + k == 0:
+                came = np.log(start[j]) if fresh else -np.log(S)
+            else:
+                for i in range(S):
+                    terms[i] = log_alpha[k, i] + log_A[i, j]
+                came = log_sum(terms)
+            log_alpha[k + 1, j] = came + (own[j] - top)
+        norm = log_sum(log_alpha[k + 1])
+        steps[k] = top + norm
+        if norm > -np.inf:
+            log_alpha[k + 1] -= norm
+
+
+@compiled
+def forward_ends(lane, scores, start, log_A, end):
+    """(messages at the ends of blocks, log-likelihood of the steps that count: -infinity where the whole lane cannot occur)."""
+    base, length, first, last, fresh, closes, weight = lane
+    S = len(start)
+    n_blocks = (length + BLOCK - 1) // BLOCK
+    ends, found, terms = np.zeros((n_blocks + 1, S)), 0.0, np.empty(S)
+    for block in range(n_blocks):
+        t0 = block * BLOCK
+        h = min(length - t0, BLOCK)
+        log_alpha, steps = np.empty((h + 1, S)), np.empty(h)
+        log_alpha[0] = ends[block]
+        log_forward(lane, scores, start, log_A, t0, log_alpha, steps)
+        ends[block + 1] = log_alpha[h]
+        for k in range(h):
+            if steps[k] == -np.inf:
+                return ends, -np.inf
+            if first <= t0 + k and t0 + k < last:
+                found += steps[k]
     for j in range(S):
-        terms[j] = log_alpha[length - 1, j] + (np.log(end[j]) if closes else 0.0)
-    ending, found = log_sum(terms), 0.0
-    for t in range(length):
-        if steps[t] == -np.inf or ending == -np.inf:
-            return -np.inf
-        if first <= t < last:
-            found += steps[t]
-    return found + (ending if last == length else 0.0)
+        terms[j] = ends[n_blocks, j] + (np.log(end[j]) if closes else 0.0)
+    ending = log_sum(terms)
+    if ending == -np.inf:
+        return ends, -np.inf
+    return ends, found + (ending if last == length else 0.0)
 
 
 @compiled
 def smooth_lane(lane, scores, start, A, end, begun, xi, ended, posterior, seams):
-    """The log-likelihood of the steps that count; all sums are added to, as `chain.run_lanes` says."""
+    """The log-likelihood of the steps that count; all sums are added to, as `chain.run_batches` says."""
     base, length, first, last, fresh, closes, weight = lane
-    S = len(start)
-    log_alpha, log_beta, terms, pairs = np.empty((length, S)), np.empty((length, S)), np.empty(S), np.empty((S, S))
-    steps = np.empty(length)
-    log_forward(lane, scores, start, A, log_alpha, steps)
-    log_A = np.log(A)
-    found = counted(lane, log_alpha, steps, end)
+    S, log_A = len(start), np.log(A)
+    ends, found = forward_ends(lane, scores, start, log_A, end)
     if found == -np.inf:
         for t in range(first, last):
             for j in range(S):
                 posterior[base + t, j] = 0.0
         seams[:] = np.nan
         return -np.inf
+    beta, terms, onward, pairs = np.empty(S), np.empty(S), np.empty(S), np.empty((S, S))
     for j in range(S):
-        log_beta[length - 1, j] = np.log(end[j]) if closes else 0.0
-    for t in range(length - 2, -1, -1):
-        best = -np.inf
-        for j in range(S):
-            best = max(best, scores[base + t + 1, j])
-        for i in range(S):
+        beta[j] = np.log(end[j]) if closes else 0.0
+    for block in range(len(ends) - 2, -1, -1):
+        t0 = block * BLOCK
+        h = min(length - t0, BLOCK)
+        log_alpha, steps = np.empty((h + 1, S)), np.empty(h)
+        log_alpha[0] = ends[block]
+        log_forward(lane, scores, start, log_A, t0, log_alpha, steps)
+        for k in range(h - 1, -1, -1):
+            t = t0 + k
+            for side in range(2):
+                if t == (first if side == 0 else last) - 1:
+                    norm = log_sum(beta)
+                    for j in range(S):
+                        seams[side, j], seams[2 + side, j] = np.exp(log_alpha[k + 1, j]), np.exp(beta[j] - norm)
+            best = largest(scores[base + t])
             for j in range(S):
-                terms[j] = log_A[i, j] + (scores[base + t + 1, j] - best) + log_beta[t + 1, j]
-            log_beta[t, i] = log_sum(terms)
-        log_beta[t] -= log_beta[t].max()
-    for t in range(first, last):
-        for j in range(S):
-            terms[j] = log_alpha[t, j] + log_beta[t, j]
-        norm = log_sum(terms)
-        for j in range(S):
-            share = weight * np.exp(terms[j] - norm)
-            posterior[base + t, j] = share
-            if t == 0 and fresh:
-                begun[j] += share
-            if t == length - 1 and closes:
-                ended[j] += share
-        if t > 0:
-            best = scores[base + t].max()
-            for j in range(S):
-                onward = (scores[base + t, j] - best) + log_beta[t, j]
-                for i in range(S):
-                    pairs[i, j] = log_alpha[t - 1, i] + log_A[i, j] + onward
-            norm = log_sum(pairs.reshape(-1))
+                terms[j] = log_alpha[k + 1, j] + beta[j]
+                onward[j] = (scores[base + t, j] - best) + beta[j]
+            if first <= t and t < last:
+                norm = log_sum(terms)
+                for j in range(S):
+                    share = weight * np.exp(terms[j] - norm)
+                    posterior[base + t, j] = share
+                    if t == 0 and fresh:
+                        begun[j] += share
+                    if t == length - 1 and closes:
+                        ended[j] += share
+                if t > 0:
+                    for i in range(S):
+                        for j in range(S):
+                            pairs[i, j] = log_alpha[k, i] + log_A[i, j] + onward[j]
+                    norm = log_sum(pairs.reshape(-1))
+                    for i in range(S):
+                        for j in range(S):
+                            xi[i, j] += weight * np.exp(pairs[i, j] - norm)
             for i in range(S):
                 for j in range(S):
-                    xi[i, j] += weight * np.exp(pairs[i, j] - norm)
-    for side in range(2):
-        t = first - 1 if side == 0 else last - 1
-        if t >= 0:
-            norm, norm_beta = log_sum(log_alpha[t]), log_sum(log_beta[t])
-            for j in range(S):
-                seams[side, j] = np.exp(log_alpha[t, j] - norm)
-                seams[2 + side, j] = np.exp(log_beta[t, j] - norm_beta)
+                    pairs[i, j] = log_A[i, j] + onward[j]
+                beta[i] = log_sum(pairs[i])
+            beta -= beta.max()
     return found
 
 
@@ -127,14 +147,20 @@ def smooth_lane(lane, scores, start, A, end, begun, xi, ended, posterior, seams)
 def filter_lane(lane, scores, start, A, end, posterior, steps):
     """The log-likelihood; posteriors given the past, and log p(x_t | x_<t), of the steps that count."""
     base, length, first, last, fresh, closes, weight = lane
-    S = len(start)
-    log_alpha, own = np.empty((length, S)), np.empty(length)
-    log_forward(lane, scores, start, A, log_alpha, own)
-    for t in range(first, last):
-        steps[base + t] = own[t]
-        for j in range(S):
-            posterior[base + t, j] = np.exp(log_alpha[t, j]) if own[t] > -np.inf else 0.0
-    return counted(lane, log_alpha, own, end)
+    S, log_A = len(start), np.log(A)
+    ends, found = forward_ends(lane, scores, start, log_A, end)
+    before = np.zeros(S)
+    for t0 in range(0, length, BLOCK):
+        h = min(length - t0, BLOCK)
+        log_alpha, own = np.empty((h + 1, S)), np.empty(h)
+        log_alpha[0] = before
+        log_forward(lane, scores, start, log_A, t0, log_alpha, own)
+        before = log_alpha[h].copy()
+        for t in range(max(first, t0), min(last, t0 + h)):
+            steps[base + t] = own[t - t0]
+            for j in range(S):
+                posterior[base + t, j] = np.exp(log_alpha[t - t0 + 1, j]) if own[t - t0] > -np.inf else 0.0
+    return found
 
 
 @compiled

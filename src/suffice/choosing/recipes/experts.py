@@ -1,0 +1,129 @@
+"""What "auto" means for a target beside a table: mixtures of experts, fitted to parts of the rows and stacked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...learners.experts import ExpertSetting, fitted
+from ...learners.watch import Watch
+from ...structures.committee import Committee, Member, joined
+from ...structures.experts import Experts
+from ...structures.predictive import Predictive
+from ..folds import deal
+from ..stacking import Stack, best_width, stacked
+
+MANY = 2000  # rows
+ROWS_EACH = 10  # rows for every component
+MOST_HELD = 4000  # held-out rows that the width is taken from
+
+
+def candidates(n_rows: int, n_components: int | str, steps: int) -> list[ExpertSetting]:
+    """Settings to stack: from stiff to loose, begun at clusters of the rows or at levels of the target."""
+    K, L = (8, 16) if n_rows <= MANY else (16, 32)
+    is_given = not isinstance(n_components, str)
+    if is_given:
+        K = L = int(n_components)
+    found = [
+        ExpertSetting(1, 1.0, 1.0, em=False),
+        ExpertSetting(4, 1.0, 1.0),
+        ExpertSetting(K, 0.1, 0.1, 10.0, by_rank=True, em=False),
+        ExpertSetting(K, 0.001, 0.1, 10.0, by_rank=True, em=False),
+        ExpertSetting(L, 0.1, 0.1, 2.0, by_rank=True),
+        ExpertSetting(L, 0.003, 0.1, 3.0, by_rank=True, em=False),
+        ExpertSetting(L, 0.001, 0.01, 10.0, by_rank=True, em=False),
+    ]
+    if is_given:
+        found = [ExpertSetting(K, 1.0, 1.0), *(each for each in found[2:] if each.n_components == K)]
+    most = n_rows if is_given else max(1, n_rows // ROWS_EACH)
+    return [replace(each, steps=steps) for each in found if each.n_components <= most]
+
+
+def deals(n_rows: int, n_members: int | str) -> tuple[int, int]:
+    """(how often the rows are dealt, into how many parts)."""
+    if not isinstance(n_members, str):
+        return (2, n_members // 2) if n_members % 2 == 0 and n_members >= 4 else (1, n_members)
+    if n_rows < 2 * ROWS_EACH:
+        return 1, 2
+    return (2, 5) if n_rows <= MANY else (1, 3)
+
+
+@dataclass(frozen=True)
+class StackedExperts:
+    """How a committee is fitted."""
+
+    n_components: int | str
+    n_members: int | str
+    steps: int
+    tol: float
+    is_conditional: bool
+    n_threads: int = 1
+
+    def trained(self, structure: Experts, X, y, weights, generator, watch: Watch) -> tuple[Committee, Stack]:
+        """The committee, in the units of the targets given, and the stack it is made of."""
+        seen = ~np.isnan(y)
+        n = int(seen.sum())
+        tried = candidates(n, self.n_components, self.steps)
+        n_deals, n_parts = deals(n, self.n_members)
+        levels = np.quantile(y[seen], np.linspace(0.1, 0.9, 9))
+        classes = np.where(seen, np.searchsorted(levels, np.where(seen, y, 0.0)), -1)
+        parts = np.empty((n_deals, len(y)), dtype=np.int64)
+        for own in parts:
+            dealt = deal(classes, np.arange(len(y)), generator, n_parts)
+            own[dealt.rows] = dealt.part
+        work = Parts(self, structure, X, y, weights, tried, parts, generator, watch)
+        stack = stacked(tried, parts, weights, work.fit, work.judge, seen, self.n_threads)
+        width = 1.0 if structure.target.is_whole else self._width(structure, stack, parts, X, y, weights, generator)
+        return Committee(joined(stack, structure), width=width), stack
+
+    def _width(self, structure: Experts, stack: Stack, parts, X, y, weights, generator) -> float:
+        """The width of the committee, from what the fits that did not see a row say of it."""
+        held = np.sort(generator.permutation(np.flatnonzero(~np.isnan(y)))[:MOST_HELD])
+        n_deals, n_parts = len(parts), int(parts.max()) + 1
+        found = []  # of every candidate and deal: shares, eta and variances of the held-out rows
+        for setting, weight, fits in zip(stack.candidates, stack.weights, stack.fits, strict=True):
+            own = structure.with_outcomes(setting.n_components)
+            for number in range(n_deals):
+                arrays = np.empty((3, len(held), setting.n_components))
+                for part in range(n_parts):
+                    mine = np.flatnonzero(parts[number][held] == part)
+                    member = Member(own, fits[number * n_parts + part][1], weight / n_deals)
+                    said = Committee([member]).predictive(X[held[mine]])
+                    arrays[:, mine] = said.shares, said.eta, said.variance + said.spread
+                found.append(arrays)
+        shares, eta, variance = np.concatenate(found, axis=2)
+        whole = Predictive(structure.target, shares, eta, variance, np.zeros(eta.shape[1]))
+        return best_width(lambda width: replace(whole, width=width).cdf(y[held]), weights[held])
+
+
+class Parts:
+    """The fits of candidates to all rows but a part, and their judgement: what `stacked` asks for."""
+
+    def __init__(
+        self, recipe: StackedExperts, structure: Experts, X, y, weights, tried, parts, generator, watch: Watch
+    ):
+        self.recipe, self.structure, self.tried = recipe, structure, tried
+        self.X, self.y = X, y
+        shape = len(tried), len(parts), int(parts.max()) + 1
+        self.generators = np.array(generator.spawn(int(np.prod(shape))), dtype=object).reshape(shape)
+        self.watches = {place: watch.child(f"fit{'.'.join(map(str, place))}") for place in np.ndindex(shape)}
+        self.rows: dict[tuple[int, int], Any] = {}
+        for number, dealt in enumerate(parts):
+            for part in range(shape[2]):
+                own = np.flatnonzero(dealt != part)
+                self.rows[number, part] = structure.rows(X[own], y[own], weights[own])
+
+    def fit(self, candidate: int, number: int, part: int):
+        place, setting = (candidate, number, part), self.tried[candidate]
+        found = fitted(
+            self.structure, self.rows[number, part], setting, self.recipe.is_conditional, self.generators[place],
+            self.watches[place], self.recipe.tol,
+        )  # fmt: skip
+        return setting, found.moments
+
+    def judge(self, found, places: np.ndarray) -> np.ndarray:
+        setting, moments = found
+        own = self.structure.with_outcomes(setting.n_components)
+        return own.log_density(moments, own.rows(self.X[places], self.y[places]))

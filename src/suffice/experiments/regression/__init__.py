@@ -1,0 +1,1 @@
+"""Densities of a target, beside peers and published figures."""

@@ -1,0 +1,78 @@
+"""a * b + c with one rounding, and the exponential made of it.
+
+LLVM turns loops over `fma` into vector lanes, and since the rounding is said in the source, every version of a loop gives the same bits
+(leave to contract would not: which of two products is fused would be the compiler's choice). A machine without the instruction
+multiplies and adds.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..compile import compiled
+from .fast_exp import HIGH, LOG2_E, LOW, LOWEST, SHIFT
+
+
+def has_fma() -> bool:
+    """Whether this machine has the instruction."""
+    if getattr(numba.config, "DISABLE_JIT", False):
+        return False
+    import llvmlite.binding as llvm
+
+    try:
+        features = dict(llvm.get_host_cpu_features())
+    except RuntimeError:
+        return False
+    return bool(features.get("fma") or features.get("neon") or features.get("fp-armv8"))
+
+
+if has_fma():
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def fused(typing_context, a, b, c):
+        def generate(context, builder, signature, arguments):
+            return builder.fma(*arguments)
+
+        return types.float64(types.float64, types.float64, types.float64), generate
+
+else:
+
+    @compiled
+    def fused(a, b, c):
+        return a * b + c
+
+
+fma: Any = fused
+
+
+@compiled
+def exponentials(x, powers):
+    """x <- exp(x) for x <= 0, in place (see `fast_exp`); `powers` is scratch of the same length."""
+    bits = powers.view(np.int64)
+    for j in range(len(x)):
+        value = max(x[j], LOWEST)
+        shifted = fma(value, LOG2_E, SHIFT)
+        powers[j] = shifted
+        n = shifted - SHIFT
+        r = fma(-n, LOW, fma(-n, HIGH, value))
+        p = 1.6059043836821613e-10
+        p = fma(p, r, 2.08767569878681e-09)
+        p = fma(p, r, 2.505210838544172e-08)
+        p = fma(p, r, 2.755731922398589e-07)
+        p = fma(p, r, 2.7557319223985893e-06)
+        p = fma(p, r, 2.48015873015873e-05)
+        p = fma(p, r, 0.0001984126984126984)
+        p = fma(p, r, 0.001388888888888889)
+        p = fma(p, r, 0.008333333333333333)
+        p = fma(p, r, 0.041666666666666664)
+        p = fma(p, r, 0.16666666666666666)
+        p = fma(p, r, 0.5)
+        p = fma(p, r, 1.0)
+        x[j] = fma(p, r, 1.0)
+    for j in range(len(x)):
+        bits[j] = (bits[j] << 52) + (1023 << 52)
+    for j in range(len(x)):
+        x[j] = x[j] * powers[j]

@@ -1,0 +1,125 @@
+"""Which sections a model gets: what was asked, then what it is worth on the rows, then its own pictures."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from . import classification, latent, rows
+from .page import Report, Section, Table
+
+SHOWN = ("n_iter_", "converged_", "temperature_", "rivalry_", "background_", "unlabelled_weight_", "count_power_")
+
+
+def report(
+    model: Any, X: Any, y: Any = None, *, X_train: Any = None, names: Sequence[str] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None, title: str | None = None,
+) -> Report:  # fmt: skip
+    """A report of a fitted model on rows X: one page of HTML without network, with its numbers.
+
+    Parameters
+    ----------
+    model : a fitted estimator of this library
+    X : rows as the model takes them (a table, counts of words, texts, sequences)
+        Rows it was not trained on, or the scores will be too good.
+    y : array-like of labels, default=None
+        Without them there are no scores. None and NaN: no label.
+    X_train : rows of training, default=None
+        To compare log p(x) of training rows and of X.
+    names : names of the columns or words, default=None
+        Where X has none.
+    categories : dict {column: its categories}, default=None
+        Texts of codes.
+    title : str, default=None
+
+    Returns
+    -------
+    Report
+        `save(path)` writes the page; `scores` and `columns` are its numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import suffice
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> model = suffice.GaussianNB(loss="nll").fit(X[::2], y[::2])
+    >>> page = suffice.report(model, X[1::2], y[1::2], X_train=X[::2])
+    >>> len(page.html()) < 3_000_000
+    True
+    >>> page.columns[0][0] in X.columns
+    True
+    """
+    check_is_fitted(model)
+    if "tagger" in type(model).__module__:
+        raise TypeError(
+            f"{type(model).__name__} labels every step of a sequence; a report is of models of rows, texts and whole sequences. "
+            "Its scores: tagger.score(X, y)"
+        )
+    given = rows.Rows.of(model, X, y, names, categories)
+    kind = type(model).__name__
+    page = Report(title or f"{kind}: a report", f"{given.described()}. Made by suffice without network.")
+    page.sections.append(asked(model))
+    if given.is_sequences:
+        page.sections += latent.sequences(model, given)
+        if hasattr(model, "classes_") and given.y is not None:
+            page.sections[1:1] = classification.scores(model, given, page)
+        return page
+    if hasattr(model, "classes_"):
+        if given.y is not None:
+            page.sections += classification.scores(model, given, page)
+            page.sections += classification.telling(model, given, page)
+        page.sections += classification.densities(model, given)
+    elif given.y is not None and is_regressor(model):
+        page.sections += latent.regression(model, given, page)
+    page.sections += latent.own_pictures(model, given)
+    page.sections += rows.surprises(model, given, X_train)
+    page.sections += rows.missing(given)
+    return page
+
+
+def asked(model: Any) -> Section:
+    """Parameters that were set, and what was chosen and why."""
+    defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
+    params = [
+        [name, str(value), "" if _same(value, defaults.get(name)) else "set"]
+        for name, value in sorted(model.get_params(deep=False).items())
+    ]
+    inner = getattr(model, "model_", model)
+    text = []
+    choice = getattr(inner, "choice_", None)
+    setting, reason = getattr(choice, "setting", None), getattr(choice, "reason", None)
+    if reason:
+        kept = "Maximum likelihood was kept" if setting is None else "The prior was chosen on held-out rows"
+        text.append(f"{kept}: {reason}.")
+    elif isinstance(choice, str):
+        text.append(f"Chosen: {choice}.")
+    stopped = str(getattr(inner, "stopped_", None) or "")
+    if stopped and not stopped.startswith("maximum likelihood"):  # which was said
+        text.append(f"Training stopped because {stopped}.")
+    found = [[name.rstrip("_"), _plain(getattr(inner, name))] for name in SHOWN if hasattr(inner, name)]
+    if hasattr(setting, "__dict__"):
+        found += [[f"prior: {name}", _plain(value)] for name, value in vars(setting).items()]
+    chosen, rest = [row[:2] for row in params if row[2]], [row[:2] for row in params if not row[2]]
+    tables = [Table(["parameter", "value"], chosen, "What was asked")] if chosen else []
+    tables.append(Table(["parameter", "value"], rest, "Parameters at their defaults", is_folded=True))
+    if found:
+        tables.append(Table(["found", "value"], found, "What was found"))
+    return Section("What was asked, what was chosen", text, tables=tables)
+
+
+def _same(value: Any, default: Any) -> bool:
+    try:
+        return bool(value is default or value == default)
+    except (TypeError, ValueError):
+        return False
+
+
+def _plain(value: Any) -> Any:
+    return (
+        value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)
+    )

@@ -1,0 +1,172 @@
+"""The pictures of models with something hidden: topics, components, states, dictionaries; and of regressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..evaluation.topic_map import topic_map
+from .page import Report, Section, Table
+from .rows import Rows
+from .svg import Chart, bar_chart, heat_map
+
+STEPS = 300  # of a sequence that is drawn
+
+
+def own_pictures(model: Any, given: Rows) -> list[Section]:
+    """The sections of a model's own kind."""
+    if hasattr(model, "topics_"):
+        return [_topics(model, given)]
+    if hasattr(model, "weights_") and hasattr(model, "means_") and not hasattr(model, "classes_"):
+        return [_components(model, given)]
+    if hasattr(model, "weights_") and hasattr(model, "bic"):
+        return [_weights(model)]
+    if hasattr(model, "network_"):
+        return [_network(model, given)]
+    return []
+
+
+def _topics(model: Any, given: Rows) -> Section:
+    names = given.names if len(given.names) == np.shape(model.topics_)[-1] else None
+    found = topic_map(model, names, 10)
+    (x0, y0), (x1, y1) = found.place.min(axis=0), found.place.max(axis=0)
+    dx, dy = 0.3 * (x1 - x0) or 1.0, 0.2 * (y1 - y0) or 1.0
+    chart = Chart("Map of the topics", (x0 - dx, x1 + dx), (y0 - dy, y1 + dy), "near topics use the same words", "")
+    for t, (x, y) in enumerate(found.place):
+        chart.points([x], [y], colour=t, size=4 + 30 * np.sqrt(found.share[t]))
+        chart.text(x, y, f"{found.names[t]}: {', '.join(found.words[t][:2])}")
+    rows: list[list[Any]] = [
+        [found.names[t], float(found.share[t]), ", ".join(found.words[t]), *map(float, found.place[t])]
+        for t in range(len(found.names))
+    ]
+    return Section("Topics", charts=[(chart, Table(["topic", "share of words", "telling words", "x", "y"], rows))])
+
+
+def _components(model: Any, given: Rows) -> Section:
+    weights, means = np.asarray(model.weights_), np.asarray(model.means_)
+    order = np.argsort(-weights, kind="stable")
+    chart = bar_chart("Weights of the components", [f"component {k}" for k in order], weights[order], x_name="weight")
+    names = given.names if len(given.names) == means.shape[-1] else [f"x{j}" for j in range(means.shape[-1])]
+    shown = names[:30]
+    rows: list[list[Any]] = [[f"component {k}", float(weights[k]), *map(float, means[k, : len(shown)])] for k in order]
+    section = Section("Components", charts=[(chart, Table(["component", "weight", *shown], rows, "Weights and means"))])
+    if means.shape[-1] >= 2 and not given.is_texts:
+        section.charts.append(_plane(model, given, means, names))
+    return section
+
+
+def _plane(model: Any, given: Rows, means: np.ndarray, names: list[str]) -> tuple[Chart, Table]:
+    """The two columns in which the means lie furthest apart, in units of the columns."""
+    spread = np.array([np.nanstd(np.asarray(given.column(j), dtype=float)) for j in range(means.shape[1])])
+    i, j = np.sort(np.argsort(-(means.std(axis=0) / np.maximum(spread, 1e-300)), kind="stable")[:2])
+    places = np.linspace(0, given.n - 1, min(given.n, 400)).astype(int)
+    x, y = (np.asarray(given.column(c), dtype=float)[places] for c in (i, j))
+    found, seen = model.predict(given.at(places)), np.isfinite(x) & np.isfinite(y)
+    x, y, found = x[seen], y[seen], np.asarray(found)[seen]
+    chart = Chart(
+        "Rows by component", (x.min(), x.max()), (y.min(), y.max()), names[i], names[j],
+        description="Rows coloured by their most probable component, and the means as large points.",
+    )  # fmt: skip
+    for k in range(len(means)):
+        chart.points(x[found == k], y[found == k], f"component {k}", k, 2.2)
+    for k in range(len(means)):
+        chart.points([means[k, i]], [means[k, j]], colour=k, size=7)
+    rows: list[list[Any]] = [
+        [f"component {k}", float(means[k, i]), float(means[k, j]), int((found == k).sum())] for k in range(len(means))
+    ]
+    return chart, Table(["component", names[i], names[j], "rows drawn"], rows)
+
+
+def _weights(model: Any) -> Section:
+    weights = np.asarray(model.weights_)
+    order = np.argsort(-weights, kind="stable")
+    rows: list[list[Any]] = [[f"component {k}", float(weights[k])] for k in order]
+    chart = bar_chart("Weights of the components", [row[0] for row in rows], weights[order], x_name="weight")
+    return Section("Components", charts=[(chart, Table(["component", "weight"], rows))])
+
+
+def _network(model: Any, given: Rows) -> Section:
+    """The visible units each hidden unit switches on most."""
+    weights = np.asarray(model.network_.weights[0])
+    size = np.sqrt((weights**2).sum(axis=1))
+    order = np.argsort(-size, kind="stable")[:30]
+    names = given.names if len(given.names) == weights.shape[1] else [f"x{j}" for j in range(weights.shape[1])]
+    rows: list[list[Any]] = [
+        [f"unit {k}", float(size[k]), ", ".join(names[j] for j in np.argsort(-weights[k])[:8])] for k in order
+    ]
+    chart = bar_chart(
+        "Length of the weights of the hidden units", [r[0] for r in rows], [r[1] for r in rows], x_name="length"
+    )
+    return Section("Dictionary", charts=[(chart, Table(["hidden unit", "length", "switches on"], rows))])
+
+
+def sequences(model: Any, given: Rows) -> list[Section]:
+    """States: how long they last, where they go (of every class), and the path of a first sequence."""
+    if not hasattr(model, "transmat_"):
+        return []
+    classes = hasattr(model, "classes_")
+    of = list(map(str, model.classes_)) if classes else [""]
+    section = Section("States")
+    for name, start, A in zip(
+        of, *(np.asarray(v) if classes else [v] for v in (model.startprob_, model.transmat_)), strict=True
+    ):
+        section.charts.append(_transitions(name, np.asarray(start), np.asarray(A)))
+    if not classes:
+        section.text.append(f"log p of all sequences: {model.score(given.X):.6g}.")
+        section.charts.append(_path(model, given))
+    return [section]
+
+
+def _transitions(of: str, start: np.ndarray, A: np.ndarray) -> tuple[Chart, Table]:
+    S = len(A)
+    names = [f"state {k}" for k in range(S)]
+    title = "Transitions (from: down, to: across)" + (f" of {of}" if of else "")
+    chart = heat_map(title, names, names, np.round(A[:, :S], 4), "to", "from")
+    stay = 1.0 / np.maximum(1.0 - np.diag(A[:, :S]), 1e-12)
+    rows: list[list[Any]] = [[names[k], float(start[k]), float(stay[k]), *map(float, A[k, :S])] for k in range(S)]
+    return chart, Table(["state", "p(start)", "mean steps of a stay", *(f"to {n}" for n in names)], rows)
+
+
+def _path(model: Any, given: Rows) -> tuple[Chart, Table]:
+    """The probabilities of the states along the first sequence."""
+    first = given.X[0] if isinstance(given.X, (list, tuple)) else given.X
+    first = first[:STEPS] if not hasattr(first, "iloc") else first.iloc[:STEPS]
+    proba, path = np.asarray(model.predict_proba(first)), np.asarray(model.predict(first))
+    names = [f"state {k}" for k in range(proba.shape[1])]
+    chart = Chart("States of the first sequence", (0, len(path)), (0, 1), "step", "p(state | sequence)")
+    below, time = np.zeros(len(path)), np.arange(len(path))
+    for k, name in enumerate(names):
+        chart.boxes(time, time + 1, below + proba[:, k], name, k, y0=below)
+        below = below + proba[:, k]
+    rows: list[list[Any]] = [[int(t), names[path[t]], *map(float, proba[t])] for t in range(len(path))]
+    return chart, Table(["step", "path", *names], rows)
+
+
+def regression(model: Any, given: Rows, page: Report) -> list[Section]:
+    """Predicted against observed numbers."""
+    X, y = given.at(given.has_label), given.y[given.has_label]
+    said = np.asarray(model.predict(X), dtype=float)
+    if said.shape != y.shape:
+        return []
+    residual, n = y - said, len(y)
+    error = lambda v: float(np.std(v, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")  # noqa: E731
+    total = float(((y - y.mean()) ** 2).sum())
+    table: list[list[Any]] = [
+        [
+            "R2",
+            1.0 - float((residual**2).sum()) / total if total else float("nan"),
+            None,
+            "share of the variance explained",
+        ],
+        ["mean squared error", float((residual**2).mean()), error(residual**2), ""],
+        ["mean absolute error", float(np.abs(residual).mean()), error(np.abs(residual)), ""],
+    ]
+    page.scores = {row[0].replace(" ", "_"): row[1] for row in table}
+    places = np.linspace(0, n - 1, min(n, 400)).astype(int)
+    low, high = float(min(y.min(), said.min())), float(max(y.max(), said.max()))
+    chart = Chart("Predicted and observed", (low, high), (low, high), "predicted", "observed")
+    chart.line([low, high], [low, high], "perfect", dashed=True).points(said[places], y[places], "rows", 0, 2.4)
+    rows: list[list[Any]] = [[int(i), float(said[i]), float(y[i])] for i in places]
+    scores = Table(["score", "value", "± std. error", "meaning"], table, f"On {n:,} rows")
+    return [Section("Scores", tables=[scores], charts=[(chart, Table(["row", "predicted", "observed"], rows))])]

@@ -1,0 +1,125 @@
+"""Several mixtures of experts that answer together: p(y | x) = sum_m weight_m p_m(y | x), in the target's own units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..engines.threads import Engine, shards
+from .experts import ExpertMoments, Experts, log_density_of, two_moments_of
+from .predictive import Predictive
+from .targets import Target
+
+PART = 4096  # rows at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    structure: Experts
+    moments: ExpertMoments
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Committee:
+    members: list[Member]
+    location: float = 0.0  # y = location + scale * the target as it was fitted
+    scale: float = 1.0
+    width: float = 1.0  # of the distribution about its mean (`predictive`)
+
+    @property
+    def target(self) -> Target:
+        return self.members[0].structure.target
+
+    def _each(self, function: Any, X: np.ndarray, n_threads: int) -> Iterator:
+        parts = shards(len(X), PART) or [slice(0, 0)]
+        return Engine(n_threads).each(lambda part: function(X[part], part), parts)
+
+    def predictive(self, X: np.ndarray) -> Predictive:
+        """Of rows that fit in memory: every component of every member."""
+        found = []
+        for member in self.members:
+            gates, eta, variance = member.structure.scores(member.moments, member.structure.rows(X))
+            gates = np.exp(gates - logsumexp(gates, axis=1, keepdims=True))
+            found.append((member.weight * gates, eta, np.broadcast_to(variance, eta.shape), member.moments.spread))
+        shares, eta, variance, spread = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+        return Predictive(self.target, shares, eta, variance, spread, self.location, self.scale, self.width)
+
+    def over_parts(self, function: Any, X: np.ndarray, *others: np.ndarray, n_threads: int = 1) -> np.ndarray:
+        """function(predictive, its part of the others) of parts of the rows, put together."""
+
+        def of_part(rows, part):
+            return function(self.predictive(rows), *(other[part] for other in others))
+
+        return np.concatenate(list(self._each(of_part, X, n_threads)))
+
+    def mean_and_variance(self, X: np.ndarray, n_threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) arrays: E[y | x] and Var[y | x]."""
+
+        def of_part(rows, part):
+            first, second = np.zeros(len(rows)), np.zeros(len(rows))
+            for member in self.members:
+                mean, variance = member.structure.mean_and_variance(member.moments, member.structure.rows(rows))
+                first += member.weight * mean
+                second += member.weight * (variance + mean**2)
+            return np.column_stack([first, np.maximum(second - first**2, 0.0)])
+
+        found = np.concatenate(list(self._each(of_part, X, n_threads)))
+        return self.location + self.scale * found[:, 0], (self.width * self.scale) ** 2 * found[:, 1]
+
+    def log_density(self, X: np.ndarray, y: np.ndarray, n_threads: int = 1) -> np.ndarray:
+        """(n,) array: log p(y | x); where the target cannot be y, -infinity."""
+        if self.target.is_whole:
+            return self.over_parts(Predictive.log_density, X, y, n_threads=n_threads)
+        scaled = (y - self.location) / self.scale
+        parts = self._each(lambda rows, part: self._part_log_density(rows, scaled[part]), X, n_threads)
+        return np.concatenate(list(parts)) - np.log(self.scale * self.width)
+
+    def _part_log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """In units of the fits, of a Gaussian target."""
+        scores = [member.structure.scores(member.moments, member.structure.rows(X)) for member in self.members]
+        each = list(zip(self.members, scores, strict=True))
+        if self.width != 1.0:
+            centre = np.zeros(len(y))
+            for member, (gates, eta, variance) in each:
+                centre += member.weight * two_moments_of(gates.copy(), eta, variance + member.moments.spread)[0]
+            y = centre + (y - centre) / self.width
+        own = [np.log(m.weight) + log_density_of(gates, eta, v + m.moments.spread, y) for m, (gates, eta, v) in each]
+        return logsumexp(own, axis=0)
+
+    def log_rows(self, X: np.ndarray, n_threads: int = 1) -> np.ndarray:
+        """(n,) array: log p(x)."""
+
+        def of_part(rows, part):
+            own = [np.log(m.weight) + m.structure.log_rows(m.moments, m.structure.rows(rows)) for m in self.members]
+            return logsumexp(own, axis=0)
+
+        return np.concatenate(list(self._each(of_part, X, n_threads)))
+
+    def imputed(self, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
+        """X with missing cells at their expectation (categories: the mode), over components given the row (and its target)."""
+        scaled = None if y is None else (y - self.location) / self.scale
+        filled = []
+        for member in self.members:
+            structure = member.structure
+            shares = structure.shares(member.moments, structure.rows(X, scaled))
+            filled.append((member.weight, structure.gates.imputed(member.moments.gates, X, shares)[0]))
+        total = sum(weight * own for weight, own in filled)
+        codes = np.concatenate(
+            [np.full(f.n_features, hasattr(f, "n_categories")) for f in self.members[0].structure.gates.families]
+        )
+        heaviest = max(filled, key=lambda each: each[0])[1]  # modes do not average
+        return np.where(codes, heaviest, total)
+
+
+def joined(stack: Any, structure: Experts) -> list[Member]:
+    """The members of a stack whose fits are (setting, moments) (`choosing.stacking`)."""
+    members = []
+    for setting, weight, fits in zip(stack.candidates, stack.weights, stack.fits, strict=True):
+        own = structure.with_outcomes(setting.n_components)
+        members += [Member(own, moments, float(weight) / len(fits)) for _, moments in fits]
+    return members

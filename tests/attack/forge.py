@@ -1,0 +1,281 @@
+"""Forged model files: trees of every stored class, mutated, with checksums that are right.
+
+Shapes, dtypes, values, classes, references and counts are changed at random places. Each file is refused by `load` (an ArchiveError),
+or is loaded and then every method works or raises a ValueError, within a second and 200 MB. Run it with NUMBA_BOUNDSCHECK=1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import io
+import json
+import resource
+import time
+import warnings
+import zipfile
+from typing import Any
+
+import numpy as np
+
+import suffice
+from attack.cast import Report, main, plain_rows
+from suffice.files.trained import Trained
+from suffice.saving import ArchiveError, load, names, save
+
+SECONDS, MEGABYTES = 1.0, 200
+METHODS = (
+    "predict", "predict_proba", "predict_joint_log_proba", "score_samples", "impute", "sample_missing", "transform", "filter", "decode",
+    "forecast", "predict_component_proba", "reconstruct",
+)  # fmt: skip
+NUMBERS = (-1, 0, 1, 2, 3, 5, 10**6, 10**9, 2**62, 2**70, -(2**63), 0.5, 1e300, None, "x", True, [], [1, 2])
+CELLS = (np.nan, np.inf, -np.inf, -1.0, 0.0, 1e300, 1e-300, 5.0)
+
+
+def models() -> list[Any]:
+    """Small fitted models of every kind, some of them in the middle of a stream."""
+    generator = np.random.default_rng(0)
+    y = np.arange(24) % 3
+    rows = {kind: plain_rows(kind, 24, 4, generator) for kind in ("numbers", "counts", "flags", "codes")}
+    made: list[Any] = []
+    for name, kind in {
+        "GaussianNB": "numbers", "MultinomialNB": "counts", "ComplementNB": "counts", "BernoulliNB": "flags",
+        "CategoricalNB": "codes", "PoissonNB": "counts", "MixedNB": "numbers", "GaussianDiscriminant": "numbers",
+    }.items():  # fmt: skip
+        for loss in ("nll", "ncll"):
+            model = getattr(suffice, name)(loss=loss, prior=1.0, max_epochs=3, random_state=np.random.RandomState(0))
+            made.append(model.fit(rows[kind], y))
+        made.append(getattr(suffice, name)(loss="ncll", prior=1.0).partial_fit(rows[kind], y, classes=[0, 1, 2]))
+    for family, kind in (
+        ("gaussian", "numbers"),
+        ("poisson", "counts"),
+        ("multinomial", "counts"),
+        ("categorical", "codes"),
+    ):
+        made.append(
+            suffice.MixtureClassifier(2, family=family, prior=1.0, max_epochs=3, random_state=0).fit(rows[kind], y)
+        )
+    for name, kind in {
+        "GaussianMixture": "numbers", "BernoulliMixture": "flags", "CategoricalMixture": "codes", "MultinomialMixture": "counts",
+        "PoissonMixture": "counts", "MixedMixture": "numbers",
+    }.items():  # fmt: skip
+        made.append(getattr(suffice, name)(2, max_iter=3, random_state=0).fit(rows[kind]))
+        made.append(getattr(suffice, name)(2, max_iter=3, random_state=0).partial_fit(rows[kind]))
+    for covariance in ("tied", "diag", "spherical"):
+        made.append(
+            suffice.GaussianMixture(2, covariance_type=covariance, random_state=0, max_iter=3).fit(rows["numbers"])
+        )
+    made.append(suffice.GaussianMixture(2, algorithm="variational", random_state=0, max_iter=3).fit(rows["numbers"]))
+    for name, kind in {
+        "GaussianHMM": "numbers",
+        "PoissonHMM": "counts",
+        "CategoricalHMM": "codes",
+        "BernoulliHMM": "flags",
+    }.items():
+        made.append(getattr(suffice, name)(2, max_iter=3, random_state=0).fit(rows[kind]))
+        made.append(
+            getattr(suffice, name)(2, max_iter=3, random_state=0, has_end=True).partial_fit(
+                [rows[kind][:12], rows[kind][12:]]
+            )
+        )
+    made.append(suffice.LDAClassifier(2, max_epochs=2, nll_passes=2, random_state=0).fit(rows["counts"], y))
+    made.append(
+        suffice.LDAClassifier(2, inference="gibbs", max_epochs=2, nll_passes=2, random_state=0).fit(rows["counts"], y)
+    )
+    made.append(suffice.LatentDirichletAllocation(2, max_iter=2, random_state=0).fit(rows["counts"]))
+    made.append(suffice.SigmoidBeliefNetwork((3,), max_iter=1, random_state=0, n_temperatures=3).fit(rows["flags"]))
+    made.append(
+        suffice.SigmoidBeliefNetwork((3, 2), data="count", max_iter=2, random_state=0, n_temperatures=3).fit(
+            rows["counts"]
+        )
+    )
+    columns = ("a", "b", "c", "d")
+    made.append(Trained(made[0], "table", columns, dict.fromkeys(columns, "numeric")))
+    text = np.array(["one", "two", "three", "four"], dtype=object)
+    made.append(Trained(made[3], "text", ("text",), {}, {}, text))
+    return made
+
+
+class File:
+    """A model file in parts that can be changed."""
+
+    def __init__(self, content: bytes) -> None:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            self.head = json.loads(archive.read("header.json"))
+            self.members = {name: archive.read(name) for name in archive.namelist() if name != "header.json"}
+
+    def copy(self) -> File:
+        made = copy.copy(self)
+        made.head, made.members = copy.deepcopy(self.head), dict(self.members)
+        return made
+
+    def array(self, name: str) -> np.ndarray:
+        return np.load(io.BytesIO(self.members[name]), allow_pickle=False)
+
+    def put(self, name: str, array: np.ndarray) -> None:
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, array, allow_pickle=False)
+        self.members[name] = buffer.getvalue()
+        self.head["members"][name]["shape"] = list(array.shape)
+
+    def bytes(self) -> bytes:
+        for name, content in self.members.items():
+            self.head["members"][name] |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, content in {"header.json": json.dumps(self.head).encode(), **self.members}.items():
+                archive.writestr(name, content)
+        return buffer.getvalue()
+
+
+def places(tree: Any, path: tuple = ()) -> list[tuple]:
+    """The path of every value in a tree."""
+    found = [path] if path else []
+    parts = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, part in parts:
+        found += places(part, (*path, key))
+    return found
+
+
+def at(tree: Any, path: tuple) -> Any:
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def mutate(file: File, generator: np.random.Generator) -> str:
+    """Change one thing; what it was."""
+    way = generator.choice(
+        ["shape", "dtype", "value", "leaf", "leaf", "leaf", "class", "swap", "drop", "member", "length"]
+    )
+    arrays = [name for name in file.members if name.startswith("arrays/")]
+    found = places(file.head["object"])
+    path = found[int(generator.integers(len(found)))]
+    holder, key = at(file.head["object"], path[:-1]), path[-1]
+    if way in ("shape", "dtype", "value"):
+        if not arrays:
+            return way
+        name = arrays[int(generator.integers(len(arrays)))]
+        file.put(name, changed(way, file.array(name), generator))
+    elif way == "leaf":
+        leaves = [p for p in found if not isinstance(at(file.head["object"], p), (dict, list))]
+        path = leaves[int(generator.integers(len(leaves)))]
+        at(file.head["object"], path[:-1])[path[-1]] = NUMBERS[int(generator.integers(len(NUMBERS)))]
+    elif way == "class":
+        classes = [p for p in found if p[-1] == "class"]
+        path = classes[int(generator.integers(len(classes)))]
+        every = list(names._homes())
+        at(file.head["object"], path[:-1])["class"] = every[int(generator.integers(len(every)))]
+    elif way == "swap":
+        other = found[int(generator.integers(len(found)))]
+        holder[key] = copy.deepcopy(at(file.head["object"], other))
+    elif way == "drop":
+        if isinstance(holder, (dict, list)):
+            del holder[key]
+    elif way == "member":
+        members = [p for p in found if p[-1] == "member"]
+        if members and arrays:
+            at(file.head["object"], members[int(generator.integers(len(members)))][:-1])["member"] = str(
+                generator.choice(arrays)
+            )
+    elif isinstance(holder, list):
+        holder.extend(copy.deepcopy(holder[: int(generator.integers(1, 4))]))
+    return f"{way} {'.'.join(map(str, path))}"[-160:]
+
+
+def changed(way: str, array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    if way == "dtype":
+        kind = str(generator.choice(["f4", "i8", "u1", ">f8", "U3", "c16", "?", "M8[s]", "f2"]))
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return array.astype(kind) if kind != "M8[s]" else np.zeros(array.shape, kind)
+    if way == "value" and array.size and array.dtype.kind in "fiu":
+        array = array.copy()
+        cell = generator.choice(CELLS) if array.dtype.kind == "f" else generator.choice([0, 100, 10**6, 2**31 - 1])
+        array.flat[int(generator.integers(array.size))] = cell
+        return array
+    ways = [
+        lambda a: a[:0], lambda a: a[:-1], lambda a: np.concatenate([a, a]), lambda a: a.T, lambda a: a.ravel(),
+        lambda a: a[..., None], lambda a: np.asfortranarray(a), lambda a: np.zeros((50, *a.shape), a.dtype),
+        lambda a: a.reshape(-1)[0],
+    ]  # fmt: skip
+    return np.asarray(ways[int(generator.integers(len(ways)))](np.atleast_1d(array)) if array.size else array)
+
+
+def use(model: Any) -> str:
+    """What goes wrong when everything a model offers is called; "" if nothing does."""
+    estimator = model.model if isinstance(model, Trained) else model
+    n = getattr(estimator, "n_features_in_", 4)
+    n = n if isinstance(n, int) and 0 < n < 100 else 4
+    X = np.random.default_rng(1).integers(0, 3, (5, n)).astype(float)
+    gaps = X.copy()
+    gaps[0, 0] = np.nan
+    calls = [(name, (gaps if name in ("impute", "sample_missing") else X,), {}) for name in METHODS]
+    calls += (
+        [
+            ("sample", (3,), {"random_state": 0}),
+            ("partial_fit", (X, getattr(estimator, "classes_", [0])[:1].repeat(5)), {}),
+        ]
+        if isinstance(getattr(estimator, "classes_", None), np.ndarray)
+        else [("sample", (3,), {"random_state": 0}), ("partial_fit", (X,), {})]
+    )
+    labels = getattr(estimator, "classes_", None)
+    labels = (labels[:1].repeat(5),) if isinstance(labels, np.ndarray) and labels.ndim == 1 else ()
+    calls += [("sample", (3,), {"random_state": 0}), ("partial_fit", (X, *labels), {}), ("top_words", (), {})]
+    for name, arguments, options in calls:
+        method = getattr(estimator, name, None)
+        if not callable(method):
+            continue
+        try:
+            method(*arguments, **options)
+        except (ValueError, NotImplementedError):
+            continue
+        except Exception as error:
+            return f"{name}: {type(error).__name__}: {error}"[:200]
+    with contextlib.suppress(ValueError):
+        save(model, io.BytesIO())
+    return ""
+
+
+def forge(count: int = 1000, seed: int = 0) -> Report:
+    report = Report("forge")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        files = []
+        for model in models():
+            buffer = io.BytesIO()
+            save(model, buffer)
+            files.append(File(buffer.getvalue()))
+            if reason := use(load(io.BytesIO(buffer.getvalue()))):
+                report.found(f"unchanged {type(model).__name__}", reason)
+        for number in range(count):
+            generator = np.random.default_rng([seed, number])
+            file = files[number % len(files)].copy()
+            told = "; ".join(mutate(file, generator) for _ in range(int(generator.integers(1, 3))))
+            where = f"seed {seed} number {number} {file.head.get('class')}: {told}"
+            before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+            try:
+                content = file.bytes()
+                model = load(io.BytesIO(content))
+            except ArchiveError:
+                report.count("refused")
+                model = None
+            except Exception as error:
+                report.found(where, f"load: {type(error).__name__}: {error}"[:200])
+                continue
+            if model is not None:
+                report.count("loaded")
+                if reason := use(model):
+                    report.found(where, reason)
+            seconds, grown = (
+                time.process_time() - began,
+                (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10,
+            )
+            if grown > MEGABYTES or (seconds > SECONDS and number > 200):
+                report.found(where, f"took {seconds:.1f} s and {grown} MB")
+    return report
+
+
+if __name__ == "__main__":
+    main(forge, 20_000)

@@ -1,0 +1,140 @@
+"""Short attacks: numbers, inputs and forged files (`make attack` runs the long ones, under bounds checks)."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attack.forge import File, forge
+from attack.inputs import inputs
+from attack.storm import storm
+
+import suffice
+from suffice.saving import ArchiveError, load, save
+
+SEED = 11
+TOOLS = Path(__file__).parent.parent / "tools"
+
+
+@pytest.mark.parametrize(
+    ("attack", "count"), [(storm, 80), (inputs, 400), (forge, 200)], ids=lambda value: getattr(value, "__name__", "")
+)
+def test_nothing_is_found(attack, count):
+    report = attack(count, SEED)
+    assert not report.bad, report.bad[:5]
+
+
+def saved(model) -> bytes:
+    buffer = io.BytesIO()
+    save(model, buffer)
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return suffice.GaussianNB(loss="nll", random_state=np.random.RandomState(0)).fit(
+        [[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1]
+    )
+
+
+def test_a_file_brings_no_paths(tmp_path):
+    model = suffice.GaussianNB(loss="nll", checkpoint=str(tmp_path / "c")).fit(
+        [[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1]
+    )
+    model.resume = str(tmp_path / "c")
+    again = load(io.BytesIO(saved(model)))
+    assert again.checkpoint is None
+    assert again.resume is None
+
+
+def test_a_generator_outside_of_its_state_is_refused(model):
+    file = File(saved(model))
+    text = json.dumps(file.head["object"])
+    text, times = re.subn(r'\["pos", \d+\]', '["pos", 2000000]', text)
+    assert times == 1
+    file.head["object"] = json.loads(text)
+    with pytest.raises(ArchiveError, match="pos"):
+        load(io.BytesIO(file.bytes()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + "[]," * 2_000_000 + "[]]",
+        '{"$": "set", "items": [' + ",".join(str(k * (2**61 - 1)) for k in range(30_000)) + "]}",
+    ],
+)
+def test_headers_that_take_long_are_refused(model, text):
+    file = File(saved(model))
+    head = json.dumps(file.head | {"object": None}).replace('"object": null', f'"object": {text}')
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", head)
+        for name, content in file.members.items():
+            archive.writestr(name, content)
+    buffer.seek(0)
+    with pytest.raises(ArchiveError):
+        load(buffer)
+
+
+def test_the_field_is_named(model):
+    file = File(saved(model))
+    location = next(name for name, said in file.head["members"].items() if said["shape"] == [1])
+    file.put(location, np.zeros(3))
+    with pytest.raises(ArchiveError, match=r"\w+\.?\w*_? "):
+        load(io.BytesIO(file.bytes()))
+
+
+def test_zip_tricks_are_refused(model):
+    content = saved(model)
+    for name in ("/etc/passwd", "../x", "arrays/0.npy", "C:\\x", "header.json", "link"):
+        buffer = io.BytesIO(content)
+        with (
+            zipfile.ZipFile(buffer, "a") as archive,
+            pytest.warns(UserWarning) if name in archive.namelist() else _nothing(),
+        ):
+            info = zipfile.ZipInfo(name)
+            info.external_attr = 0o120777 << 16 if name == "link" else 0
+            archive.writestr(info, b"{}")
+        buffer.seek(0)
+        with pytest.raises(ArchiveError):
+            load(buffer)
+    encrypted = bytearray(content)
+    place = content.index(b"PK\x01\x02")
+    encrypted[place + 8 : place + 10] = struct.pack("<H", 1)
+    with pytest.raises(ArchiveError):
+        load(io.BytesIO(bytes(encrypted)))
+
+
+class _nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+
+def test_files_are_read_without_the_library(model, tmp_path):
+    """The proof that models outlive us: Python's library and numpy are enough."""
+    path = tmp_path / "m.sfc"
+    path.write_bytes(saved(model))
+    script = f"""
+import sys
+sys.path.insert(0, {str(TOOLS)!r})
+import read_model
+assert not any(name.split('.')[0] in ('suffice', 'sklearn', 'scipy', 'numba') for name in sys.modules)
+model = read_model.read({str(path)!r})
+print(model['class'], model['attributes']['classes_'].tolist(), model['attributes']['moments_']['fields']['mass'].tolist())
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == "GaussianNB"
+    assert str(model.moments_.mass.tolist()) in done.stdout

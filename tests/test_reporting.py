@@ -1,0 +1,304 @@
+"""The report: its numbers are scikit-learn's, it is one small page that needs nothing else, and every model has one.
+
+With a browser (SUFFICE_CHROMIUM names an executable, and playwright is installed) the page is opened in it without network.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    confusion_matrix,
+    log_loss,
+    mean_absolute_error,
+    mean_squared_error,
+    precision_recall_fscore_support,
+    r2_score,
+)
+from sklearn.model_selection import train_test_split
+
+import suffice
+from suffice.cli import main
+from suffice.reporting import Report
+from suffice.reporting.svg import ticks
+
+VOID = {"meta", "br", "img", "input", "link", "hr"}
+
+
+class Page(HTMLParser):
+    """The tables of a page as rows of texts, and what must be true of every page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self.tags: dict[str, int] = {}
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.svgs: list[dict] = []
+        self.in_cell = False
+        self.feed(text)
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [found[k] for k in ("href", "src") if k in found]
+        if tag == "svg":
+            self.svgs.append(found)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self.in_cell = True
+        elif tag == "data":
+            self.tables[-1][-1][-1] = found["value"]
+            self.in_cell = False
+        if tag not in VOID and tag not in ("rect", "circle", "path", "polyline"):
+            self.open.append(tag)
+
+    handle_startendtag = lambda self, tag, attrs: self.tags.__setitem__(tag, self.tags.get(tag, 0) + 1)  # noqa: E731
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        if tag in ("td", "th"):
+            self.in_cell = False
+
+    def handle_data(self, data):
+        if self.in_cell:
+            self.tables[-1][-1][-1] += data
+
+    def table(self, first: str) -> list[list[str]]:
+        """The rows below the head whose first cell is `first`."""
+        return next(table[1:] for table in self.tables if table[0][0] == first)
+
+
+def checked(page: Report) -> Page:
+    """A page that is whole, small, alone and usable without eyes or mouse."""
+    text = page.html()
+    found = Page(text)
+    assert len(text.encode()) < 3_000_000
+    assert not re.search(r"https?://|<script|@import|url\(", text)
+    assert all(link.startswith("#") and link[1:] in found.ids for link in found.links)
+    assert len(found.ids) == len(set(found.ids))
+    assert found.tags["h1"] == 1 and found.tags["main"] == 1 and found.tags["title"] == 1 + len(found.svgs)
+    for svg in found.svgs:
+        assert svg["role"] == "img" and all(name in found.ids for name in svg["aria-labelledby"].split())
+    assert found.tags.get("figure", 0) == len(found.svgs) <= len(found.tables)  # a table with every chart
+    return found
+
+
+@pytest.fixture(scope="module")
+def case():
+    """Rows split by a seed of this very run."""
+    seed = secrets.randbelow(10_000)
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :8].mask(np.random.default_rng(seed).random((len(X), 8)) < 0.05)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed, stratify=y)
+    model = suffice.GaussianNB(random_state=0, prior=1.0).fit(X_train, y_train)
+    return seed, model, X_train, X_test, y_test.to_numpy()
+
+
+def test_the_numbers_are_those_of_scikit_learn(case):
+    seed, model, X_train, X, y = case
+    page = suffice.report(model, X, y, X_train=X_train)
+    found, proba, said = checked(page), model.predict_proba(X), model.predict(X)
+    shown = {row[0]: row for row in found.table("score")}
+    expected = {
+        "accuracy": accuracy_score(y, said),
+        "log-loss": log_loss(y, proba),
+        "balanced accuracy": balanced_accuracy_score(y, said),
+        "most frequent class": max(np.mean(y == 0), np.mean(y == 1)),
+    }
+    for name, value in expected.items():
+        np.testing.assert_allclose(float(shown[name][1]), value, rtol=1e-9, err_msg=f"{name}, seed {seed}")
+    right = said == y
+    np.testing.assert_allclose(float(shown["accuracy"][2]), np.std(right, ddof=1) / np.sqrt(len(y)), rtol=1e-9)
+    of_class = np.array([[float(c.replace(",", "")) for c in row[1:]] for row in found.table("class")]).T
+    np.testing.assert_allclose(of_class, precision_recall_fscore_support(y, said, zero_division=0), rtol=1e-9)
+    confusion = [[int(c.replace(",", "")) for c in row[1:]] for row in found.table("true class")]
+    np.testing.assert_array_equal(confusion, confusion_matrix(y, said))
+    observed, predicted = calibration_curve(y, proba[:, 1], n_bins=10)
+    curve = np.array([[float(c) for c in row[:2]] for row in found.table("predicted")])
+    np.testing.assert_allclose(curve, np.c_[predicted, observed], rtol=1e-9)
+    (missing,) = [table[1:] for table in found.tables if table[0] == ["column", "share missing"]]
+    share = {row[0]: float(row[1]) for row in missing}
+    assert len(share) == 8
+    for name, value in share.items():
+        np.testing.assert_allclose(value, X[name].isna().mean(), rtol=1e-9)
+    rows = found.table("row")
+    worst = proba[np.arange(len(y)), y]
+    np.testing.assert_allclose([float(row[3]) for row in rows], np.sort(worst)[: len(rows)], rtol=1e-9)
+
+
+def test_a_regression_has_the_scores_of_scikit_learn():
+    X, y = load_diabetes(return_X_y=True)
+    model = LinearRegression().fit(X[::2], y[::2])
+    page = suffice.report(model, X[1::2], y[1::2])
+    shown, said = {row[0]: float(row[1]) for row in checked(page).table("score")}, model.predict(X[1::2])
+    expected = [r2_score(y[1::2], said), mean_squared_error(y[1::2], said), mean_absolute_error(y[1::2], said)]
+    np.testing.assert_allclose(
+        [shown[k] for k in ("R2", "mean squared error", "mean absolute error")], expected, rtol=1e-9
+    )
+
+
+def test_planted_columns_are_told_first():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    X = rng.normal(size=(600, 12))
+    X[:, 7] += 2 * y
+    X[:, 3] -= 1.5 * y
+    page = suffice.report(suffice.GaussianNB(loss="nll").fit(X[:300], y[:300]), X[300:], y[300:])
+    assert [name for name, *_ in page.columns[:2]] == ["x7", "x3"]
+
+
+def test_texts_of_the_data_cannot_become_markup():
+    X = pd.DataFrame({"<b>a</b>": [0.0, 1.0, 4.0, 5.0] * 5, "c": ["<script>alert(1)</script>", "&", '"', "x"] * 5})
+    y = np.array(["<i>", "<i>", "no", "no"] * 5)
+    page = suffice.report(suffice.MixedNB(loss="nll").fit(X, y), X, y, title="</title><script>")
+    checked(page)
+    assert "<script" not in page.html() and "<b>a" not in page.html()
+
+
+def sequences():
+    return np.r_[np.zeros(30), np.full(30, 5.0)][:, None] + np.random.default_rng(0).normal(size=(60, 1))
+
+
+MODELS = {
+    "texts": lambda: (
+        suffice.TextClassifier(random_state=0).fit(["good film", "bad plot", "good plot", "bad film"] * 6, [1, 0, 1, 0] * 6),
+        ["good film", "bad plot", "a bad film"],
+        [1, 0, 0],
+        ["Columns that tell", "Worst rows"],
+    ),
+    "topics": lambda: (
+        suffice.LatentDirichletAllocation(2, random_state=0).fit(np.kron(np.eye(2, dtype=int), np.full((10, 3), 4))),
+        np.kron(np.eye(2, dtype=int), np.full((4, 3), 4)),
+        None,
+        ["Topics"],
+    ),
+    "mixture": lambda: (
+        suffice.GaussianMixture(2, random_state=0).fit(load_wine().data[:, :3]), load_wine().data[:, :3], None, ["Components"]
+    ),
+    "states": lambda: (suffice.GaussianHMM(2, random_state=0).fit(sequences()), sequences(), None, ["States"]),
+    "classes of sequences": lambda: (
+        suffice.HMMClassifier(2, random_state=0, loss="nll").fit([sequences(), -sequences()] * 4, [0, 1] * 4),
+        [sequences(), -sequences()] * 2,
+        [0, 1, 0, 1],
+        ["Scores", "Confusion"],
+    ),
+    "network": lambda: (
+        suffice.SigmoidBeliefNetwork((2,), max_iter=3, random_state=0).fit(np.eye(4, dtype=int).repeat(5, axis=0)),
+        np.eye(4, dtype=int),
+        None,
+        ["Dictionary"],
+    ),
+    "many classes": lambda: (
+        suffice.GaussianNB(loss="nll").fit(np.arange(70.0)[:, None] // 2, np.arange(70) // 2),
+        np.arange(70.0)[:, None] // 2,
+        np.arange(70) // 2,
+        ["Confusion", "Reliability"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_kind_of_model_has_a_report(name):
+    model, X, y, sections = MODELS[name]()
+    page = suffice.report(model, X, y)
+    checked(page)
+    titles = [section.title for section in page.sections]
+    assert titles[0] == "What was asked, what was chosen" and set(sections) <= set(titles)
+
+
+def test_rows_without_a_label_count_nowhere(case):
+    _, model, _, X, y = case
+    labels = y.astype(object)
+    labels[::2] = None
+    page = suffice.report(model, X, labels)
+    assert page.scores["accuracy"] == accuracy_score(y[1::2], model.predict(X.iloc[1::2]))
+    assert "Scores" not in [section.title for section in suffice.report(model, X).sections]
+
+
+def test_what_is_refused_says_why(case):
+    _, model, _, X, y = case
+    with pytest.raises(ValueError, match=r"[23] is none of the model's classes: '0', '1'"):
+        suffice.report(model, X, y + 2)
+    with pytest.raises(ValueError, match="rows and y 1 labels"):
+        suffice.report(model, X, y[:1])
+
+
+def test_ticks_are_round_and_inside():
+    for low, high in [(0, 1), (-3.2, 7.9), (1e-9, 3e-9), (1000, 123456), (5, 5)]:
+        found = ticks(low, high)
+        assert 1 <= len(found) <= 12 and all(low - 1e-9 <= value <= high * (1 + 1e-9) + 1e-9 for value in found)
+
+
+def written(tmp_path: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["cat", "dog"], 300)
+    table = pd.DataFrame(
+        {"weight": np.where(kind == "cat", 4, 18) + rng.normal(size=300), "home": rng.choice(["flat", "house"], 300)}
+    )
+    table["kind"] = kind
+    table.to_csv(tmp_path / "animals.csv", index=False)
+    model = tmp_path / "animals.sfc"
+    assert main(["train", str(tmp_path / "animals.csv"), "--target", "kind", "-o", str(model)]) == 0
+    return model, tmp_path / "animals.csv"
+
+
+def test_the_command_line_writes_one_and_destroys_nothing(tmp_path, capsys):
+    model, data = written(tmp_path)
+    before = data.read_bytes()
+    page = tmp_path / "report.html"
+    assert main(["report", str(model), str(data), "-o", str(page)]) == 0
+    assert "accuracy" in capsys.readouterr().err
+    assert "Columns that tell" in page.read_text()
+    for path in (data, model):
+        assert main(["report", str(model), str(data), "-o", str(path)]) == 2
+    assert data.read_bytes() == before
+    assert main(["report", str(model), str(tmp_path / "nothing.csv"), "-o", str(page)]) == 3
+
+
+@pytest.mark.skipif("SUFFICE_CHROMIUM" not in os.environ, reason="no browser: SUFFICE_CHROMIUM names an executable")
+def test_a_browser_without_network_shows_it(case, tmp_path):
+    api = pytest.importorskip("playwright.sync_api")
+    _, model, X_train, X, y = case
+    page = suffice.report(model, X, y, X_train=X_train)
+    page.save(tmp_path / "report.html")
+    with api.sync_playwright() as playwright:
+        arguments = ["--headless=shell", "--no-sandbox", "--disable-gpu", "--single-process", "--no-zygote"]
+        browser = playwright.chromium.launch(executable_path=os.environ["SUFFICE_CHROMIUM"], args=arguments)
+        context = browser.new_context(offline=True)
+        tab, said, asked = context.new_page(), [], []
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto(f"file://{tmp_path / 'report.html'}")
+        drawn = tab.evaluate(
+            "[...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().height > 40).length"
+        )
+        assert drawn == page.html().count("<svg") and drawn >= 6
+        assert not said and len(asked) == 1
+        tab.keyboard.press("Tab")
+        assert tab.evaluate("document.activeElement.textContent") == "To the content"
+        folded = tab.locator("details").first
+        folded.locator("summary").focus()
+        tab.keyboard.press("Enter")
+        assert folded.evaluate("d => d.open")
+        browser.close()
