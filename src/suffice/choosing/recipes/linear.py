@@ -167,7 +167,8 @@ class Linear(Tables):
         return self.settings(problem, folds)
 
     def settings(self, problem: Problem, folds: list[Fold]) -> Walk:
-        tried, doubt = Tried(TOLERATED), 1.0 + FEW / len(self.memo["rows"])
+        doubt = 1.0 + FEW / len(self.memo["rows"])
+        tried = Tried(TOLERATED * doubt)
 
         def against(setting, name):
             return tried.against(setting, STRENGTHS, REACH, doubt * EVIDENCE[name])
