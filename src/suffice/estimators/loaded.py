@@ -306,7 +306,7 @@ def check_stream(name: str, value: Any, estimator: Any, depth: int = 0) -> None:
         wanted = [np.shape(family.typical(own)) for family, own in parts]
         good = isinstance(value.typical, tuple) and [np.shape(part) for part in value.typical] == wanted
         require(
-            good and all(part.dtype == np.float64 and np.isfinite(part).all() for part in value.typical),
+            good and all(np.asarray(part).dtype == np.float64 and np.isfinite(part).all() for part in value.typical),
             f"{name}.typical must be numbers of the shapes {wanted}",
         )
     elif is_dataclass(value) and not isinstance(value, type):
