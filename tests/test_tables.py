@@ -169,8 +169,9 @@ def test_default_fits_are_certified():
     for model in (GaussianNB(), GaussianDiscriminant(), MixedNB()):
         model.fit(X, y)
         assert model.converged_
-        assert model.stopped_.startswith("at its optimum")
-        assert model.history_["gap"][-1] / len(y) <= CERTIFIED
+        if model.choice_.setting is not None:  # else maximum likelihood was kept, in closed form
+            assert model.stopped_.startswith("at its optimum")
+            assert model.history_["gap"][-1] / len(y) <= CERTIFIED
 
 
 def test_rare_classes_are_trained():

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
+from scipy.special import log_softmax
 from typing_extensions import override
 
 from ...families.rows import dense
@@ -43,7 +44,7 @@ from .tables import Tables
 STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
 SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
 TOLERATED = 0.3
-EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 2.0}
+EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 1.0}
 FEW = 100  # the evidence grows by the factor 1 + FEW / rows: the best of several settings always looks good
 REACH = 3  # steps of the path to either side that a richer setting may take
 TRIAL_TOL, TRIAL_STEPS = 1e-5, 100
@@ -166,7 +167,8 @@ class Linear(Tables):
         return self.settings(problem, folds)
 
     def settings(self, problem: Problem, folds: list[Fold]) -> Walk:
-        tried, doubt = Tried(TOLERATED), 1.0 + FEW / len(self.memo["rows"])
+        doubt = 1.0 + FEW / len(self.memo["rows"])
+        tried = Tried(TOLERATED * doubt)
 
         def against(setting, name):
             return tried.against(setting, STRENGTHS, REACH, doubt * EVIDENCE[name])
@@ -246,7 +248,7 @@ class Linear(Tables):
         gain = clipped_losses(held_out.scores, y) - clipped_losses(own.temperature * baseline, y)
         mean = float(weights @ gain)
         error = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
-        if mean > EVIDENCE["likelihood"] * (1.0 + FEW / len(y)) * error:
+        if mean > EVIDENCE["likelihood"] * error:
             return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
         choice = self.calibrated(held_out, setting, score)
         self.memo["start"] = held_out.folds[0].memory.get(name_of(setting))
@@ -267,6 +269,7 @@ class Linear(Tables):
         if self.is_likelihood(problem) or (choice.setting is None and (is_one or self.options.prior == "auto")):
             return super().trained(problem, choice, generator, watch, warm)
         self.prepare(problem)
+        base = problem
         setting, given = cast(Any, choice.setting or TableSetting(0.0, per_class=True)), None
         reader = self.reader_at(setting)
         problem = self.read_by(reader, problem)
@@ -280,8 +283,8 @@ class Linear(Tables):
         goal = Conditional.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
         fit, T = self.searched(goal, warm_start(goal, warm) or self.memo.get("start"), generator, watch)
         moments = settled(problem.model, goal, T, tellers)
-        if not problem.model.in_domain(moments):
-            raise FloatingPointError("the settled density left its domain")
+        if not keeps_posteriors(problem, moments, goal, T):
+            return self._kept(base, Choice(None, reason="numbers cannot hold the density of the trained scores"))
         measure = problem.measure(moments)
         fit.moments, fit.measure = moments, measure
         for name in ("nll", "ncll", "hinge", "accuracy"):
@@ -307,6 +310,18 @@ class Linear(Tables):
         elif fit.converged:
             fit.ended(Stop.PASSES, n=n_iter)
         return fit, goal.unpacked(vector)
+
+
+def keeps_posteriors(problem: Problem, moments, goal: Conditional, T: list[np.ndarray]) -> bool:
+    """Whether the density has the posteriors that were trained (masses of classes may underflow)."""
+    if not problem.model.in_domain(moments):
+        return False
+    some = np.unique(np.linspace(0, len(problem.y) - 1, 200).astype(int))
+    trained = log_softmax(goal.scores(T, goal.design.part(some)), axis=1)
+    return bool(
+        np.abs(np.exp(log_softmax(problem.model.scores(moments, problem.X[some]), axis=1)) - np.exp(trained)).max()
+        < 1e-5
+    )
 
 
 def name_of(setting: TableSetting) -> str:
