@@ -38,6 +38,9 @@ MODELS = {name: LIKELIHOOD for name in TABLES} | {
     "MixedMixture": {"n_components": 2, "random_state": 0},
     "GaussianRegressor": {},
     "MixtureRegressor": {"n_components": 2, "n_members": 1, "max_iter": 5, "random_state": 0},
+    "TableClassifier": {"max_seconds": 5.0, "random_state": 0},
+    "HMMClassifier": {"n_states": 2, "loss": "nll", "random_state": 0},
+    "HMMTagger": {"loss": "nll", "prior": 1.0},
     "LDAClassifier": {"n_topics": 1, "loss": "nll", "random_state": 0},
     "LatentDirichletAllocation": {"n_topics": 2, "random_state": 0},
     "SigmoidBeliefNetwork": {"hidden": (2,), "data": "count", "max_iter": 2, "random_state": 0},
@@ -54,7 +57,7 @@ TARGETS = ROWS @ [1.0, -0.5, 0.2, 0.0]
 
 def answer_of(model) -> list:
     """What the file must still say: the joint scores of a classifier, the density of a mixture, the parts of a transformer."""
-    for method in ("predict_joint_log_proba", "transform", "score_samples"):
+    for method in ("predict_joint_log_proba", "transform", "score_samples", "predict_proba"):
         if hasattr(model, method):
             return np.asarray(getattr(model, method)(ROWS)).tolist()
     raise TypeError(f"{type(model).__name__} has no answer to compare")

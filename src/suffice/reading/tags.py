@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from .frames import columns_of
 from .labels import encoded, is_missing, split_labels
-from .mixed import Mixed
+from .ordered import Ordered
 from .sequences import Sequences
 
 RARE = "<rare>"
@@ -62,7 +62,7 @@ def coded_tags(y: Any, steps: Sequences) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass
-class Frequent(Mixed):
+class Frequent(Ordered):
     """Columns of several kinds. In a category column, values that occur fewer than `min_count` times are one category (the last), and
     so are new values; where there is no rare value, a new one counts as missing."""
 
