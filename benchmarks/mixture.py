@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from sklearn import mixture as theirs
 from sklearn.datasets import load_digits
-from suffice.families.coordinates import coordinates_of
 from threadpoolctl import threadpool_limits
 
 from suffice.datasets.images import load_binarized_mnist
@@ -326,7 +325,7 @@ def accelerated() -> None:
         with threadpool_limits(1):
             for gain in (1e-5 * len(X), 1e-7 * len(X)):
                 target, plain, cpu = until(BatchEM(), problem, first.moments_, -np.inf, gain)
-                _, leaps, leap_cpu = until(AcceleratedEM(coordinates_of), problem, first.moments_, target, 0.0)
+                _, leaps, leap_cpu = until(AcceleratedEM(), problem, first.moments_, target, 0.0)
                 line += f"  EM {plain:4}, accelerated {leaps:4}, CPU ratio {cpu / leap_cpu:.1f};"
         print(line, flush=True)
 
