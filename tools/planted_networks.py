@@ -31,4 +31,7 @@ for size in sys.argv[1:] or ["8x40", "20x100"]:
         model = SigmoidBeliefNetwork((units,), random_state=seed).fit(X)
         seconds = time.process_time() - began
         short = log_likelihood(truth, fresh) - log_likelihood(model.network_, fresh)
-        print(f"{size} seed {seed}: {short:+.3f} nats short, {model.n_iter_} passes, {seconds:.1f} CPU s; {model.stopped_}", flush=True)
+        print(
+            f"{size} seed {seed}: {short:+.3f} nats short, {model.n_iter_} passes, {seconds:.1f} CPU s; {model.stopped_}",
+            flush=True,
+        )

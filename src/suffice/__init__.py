@@ -88,11 +88,13 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
     from .naive_bayes import MixedNB as MixedNB
     from .naive_bayes import MultinomialNB as MultinomialNB
     from .naive_bayes import PoissonNB as PoissonNB
+    from .regression import GaussianRegressor as GaussianRegressor
     from .regression import MixtureRegressor as MixtureRegressor
     from .reporting import report as report
     from .saving import load as load
     from .saving import save as save
     from .sbn import SigmoidBeliefNetwork as SigmoidBeliefNetwork
+    from .table import TableClassifier as TableClassifier
     from .text import TextClassifier as TextClassifier
     from .text import TextTagger as TextTagger
     from .topic import LatentDirichletAllocation as LatentDirichletAllocation

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..reading.guards import all_or_nothing, one_blas_thread
 from ..structures.network import Network, sample_hidden, sample_visible
-from . import loaded
 from .contract import Contract
 from .network_rows import checked_rows
 
@@ -240,6 +239,8 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         return Settings(hidden=tuple(int(n) for n in self.hidden), seed=seed, average=average, **chosen)
 
     def _check_loaded(self) -> None:
+        from . import loaded
+
         loaded.check_network(self)
 
     def _with_labels(self, X, y) -> np.ndarray:

@@ -158,7 +158,7 @@ def labelling(rows: ChainSteps, how: str, generator, labels: np.ndarray | None) 
     if S == 1:
         return np.ones((n, 1))
     if how == "random":
-        return random_labels(rows.form.X, S, generator)
+        return random_labels(rows.form.X, rows.step_weights, S, generator)
     if how == "parts":
         lengths = np.diff(rows.offsets)
         place = np.arange(n) - np.repeat(rows.offsets[:-1], lengths)
@@ -242,7 +242,7 @@ def split(chain: Chain, X: np.ndarray, found: np.ndarray, generator) -> np.ndarr
     return result.reshape(len(X), -1)
 
 
-def random_labels(X: np.ndarray, n_states: int, generator) -> np.ndarray:
+def random_labels(X: np.ndarray, weights: np.ndarray, n_states: int, generator) -> np.ndarray:
     """(n, S) array: soft labels by random liking of the states for values of every column (of numbers: for BINS ranges of them).
 
     Labels drawn step by step would average out over many steps: all states would start alike, where EM does not move.
@@ -251,11 +251,19 @@ def random_labels(X: np.ndarray, n_states: int, generator) -> np.ndarray:
     for column in X.T:
         values, place = np.unique(column, return_inverse=True)
         if len(values) > 2 * BINS:
-            edges = np.nanquantile(column, np.linspace(0, 1, BINS + 1)[1:-1])
-            place = np.searchsorted(edges, column)
+            place = np.searchsorted(quantiles(column, weights), column)
         table = generator.normal(size=(place.max(initial=0) + 1, n_states))
         liking += np.where(np.isnan(column)[:, None], 0.0, table[place])
     return softmax(liking / np.sqrt(max(X.shape[1], 1)), axis=1)
+
+
+def quantiles(column: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Between BINS ranges of equal weight; a weight of two is the value twice."""
+    seen = np.flatnonzero(~np.isnan(column) & (weights > 0))
+    order = seen[np.argsort(column[seen], kind="stable")]
+    total = np.cumsum(weights[order])
+    places = np.searchsorted(total, total[-1] * np.arange(1, BINS) / BINS) if len(order) else []
+    return column[order][places]
 
 
 def statistics_of(rows: ChainSteps, found: np.ndarray, generator) -> ChainMoments:

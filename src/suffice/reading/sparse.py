@@ -11,17 +11,17 @@ from typing import Any
 
 from scipy import sparse
 
-from ..kernels.checks import FALLING, FINE, RANGE, check_places, check_rows
-
 
 def checked_sparse(X: Any) -> Any:
     """X itself, or (sparse) as a CSR matrix that is whole and in canonical form."""
     if not sparse.issparse(X) or X.ndim != 2 or X.dtype.kind not in "biuf":
         return X  # what is wrong with its type, scikit-learn says
+    from ..kernels import checks  # compiled: not before it is needed
+
     if X.format == "coo":
         _check_coo(X)
     elif X.format == "csc":
-        if _verdict(X.indptr, X.indices, X.data, X.shape[1], X.shape[0], "column") != FINE:
+        if _verdict(X.indptr, X.indices, X.data, X.shape[1], X.shape[0], "column") != checks.FINE:
             X = X.copy()
             X.sum_duplicates()
     elif X.format == "bsr":
@@ -30,7 +30,7 @@ def checked_sparse(X: Any) -> Any:
         X = X.tocsr()
     indptr, indices = X.indptr, X.indices
     if (
-        _verdict(indptr, indices, X.data, X.shape[0], X.shape[1], "row") == FINE
+        _verdict(indptr, indices, X.data, X.shape[0], X.shape[1], "row") == checks.FINE
         and len(X.data) == len(indices) == indptr[-1]
     ):
         return X
@@ -52,12 +52,14 @@ def _verdict(indptr: Any, indices: Any, data: Any, n: int, n_places: int, line: 
         raise ValueError(
             f"X is a sparse matrix with indices of {indices.dtype} and indptr of {indptr.dtype}: give whole numbers"
         )
-    verdict, where = check_rows(indptr, indices, n_places)
-    if verdict == RANGE:
+    from ..kernels import checks
+
+    verdict, where = checks.check_rows(indptr, indices, n_places)
+    if verdict == checks.RANGE:
         raise ValueError(
             f"X is a sparse matrix with an index out of range in {line} {where}: places are 0 to {n_places - 1}"
         )
-    if verdict == FALLING:
+    if verdict == checks.FALLING:
         raise ValueError(
             f"X is a sparse matrix whose indptr does not run up from 0 to its {len(indices)} indices: look at {line} {where}"
         )
@@ -65,6 +67,8 @@ def _verdict(indptr: Any, indices: Any, data: Any, n: int, n_places: int, line: 
 
 
 def _check_coo(X: Any) -> None:
+    from ..kernels import checks
+
     rows, columns = X.row, X.col
     if not (rows.ndim == columns.ndim == X.data.ndim == 1 and len(rows) == len(columns) == len(X.data)):
         raise ValueError(
@@ -73,6 +77,6 @@ def _check_coo(X: Any) -> None:
     for name, places, size in (("row", rows, X.shape[0]), ("column", columns, X.shape[1])):
         if places.dtype.kind not in "iu":
             raise ValueError(f"X is a COO matrix with {name}s of {places.dtype}: give whole numbers")
-        wrong = check_places(places, size)
+        wrong = checks.check_places(places, size)
         if wrong >= 0:
             raise ValueError(f"X is a COO matrix with the {name} {places[wrong]}: they are 0 to {size - 1}")
