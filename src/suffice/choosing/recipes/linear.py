@@ -184,7 +184,10 @@ class Linear(Tables):
             fewer = self.better_as_bins(folds, tried.best())
             if 0 < len(fewer) < len(cuts):
                 yield from against(replace(tried.best(), bins=fewer), "fewer")
-        for share in (0.03, 0.3):
+        has_counts = any(family.n_features and family.conditional == "counts" for family in families)
+        for share in (
+            () if has_counts else (0.03, 0.3)
+        ):  # the likelihood of counts depends on their unit, predictions must not
             if not (yield from against(replace(tried.best(), second=share), "second")):
                 break
         best = tried.best()
