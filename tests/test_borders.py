@@ -221,12 +221,19 @@ def test_a_checkpoint_that_cannot_be_written_is_found_before_training(tmp_path):
 @pytest.mark.parametrize(("number", "code"), [(2, 130), (15, 143)])
 def test_a_command_ends_by_a_signal(number, code, monkeypatch, capsys):
     import os
+    import signal
 
     from suffice import cli
     from suffice.cli import app
 
     monkeypatch.setattr(app, "run", lambda arguments: os.kill(os.getpid(), number))
-    assert cli.main(["train"]) == code
+    inherited = signal.signal(
+        number, signal.default_int_handler
+    )  # a job in the background of a shell ignores SIGINT, and so do we
+    try:
+        assert cli.main(["train"]) == code
+    finally:
+        signal.signal(number, inherited)
 
 
 def test_the_library_works_without_asserts_and_docstrings():
