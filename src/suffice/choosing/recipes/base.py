@@ -22,6 +22,7 @@ from scipy.special import softmax
 from ...learners.problem import Problem
 from ...learners.state import Fit
 from ...learners.watch import Watch
+from ...losses import LOSSES, loss_named
 from ...structures.groups import Groups
 from ..calibration import best_background, best_temperature, clipped_losses, shares
 from ..folds import Deal
@@ -107,6 +108,17 @@ class HeldOut:
     temperature: float
     class_counts: np.ndarray  # of all labelled rows
     best_memories: list[dict]  # of the folds of the search, at the setting with the lowest score
+
+
+def measured(fit: Fit, problem: Problem, scores: Callable[..., np.ndarray]) -> Fit:
+    """The fit with the losses and the accuracy on the labelled rows, at the end; `scores(model, moments, X)` are those of classes."""
+    labelled = problem.labelled()
+    found, y = scores(problem.model, fit.moments, labelled.X), labelled.y
+    weights = labelled.weights / labelled.weights.sum()
+    for name in LOSSES:
+        fit.history[name] = [float(weights @ loss_named(name).values(found, y))]
+    fit.history["accuracy"] = [float(weights @ (found.argmax(axis=1) == y))]
+    return fit
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from ...learners.quasi_newton import GroupProblem, QuasiNewton
 from ...learners.starts import start_shares
 from ...learners.state import Fit, Stop
 from ...learners.watch import SILENT, Watch
-from ...losses import LOSSES, loss_named
 from ...structures.component_prior import ComponentPrior
 from ...structures.groups import Groups as Answers
 from ...structures.joint import Joint
@@ -32,7 +31,7 @@ from .. import priors
 from ..folds import deal
 from ..priors import Setting
 from ..search import Plan
-from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm
+from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, measured
 
 EM_PASSES, EM_TOL = 50, 1e-4
 TRIAL_STEPS = 60  # of the minimiser for a candidate
@@ -140,20 +139,10 @@ class Groups(Recipe):
     def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch, start=None, steps=None) -> Fit:
         """EM, and from there the minimiser unless EM is what was chosen; the one that comes last begins at `start` if there is one."""
         if choice.setting is None:
-            return self._measured(problem, self.fitted_by_em(problem, generator, watch, start))
+            return measured(self.fitted_by_em(problem, generator, watch, start), problem, self.scores)
         em = self.fitted_by_em(problem, generator, watch.child("em")).moments
         steps = self.options.max_epochs if steps is None else steps
-        return self._measured(problem, self.descended(problem, em, choice.setting, steps, watch, start))
-
-    def _measured(self, problem: Problem, fit: Fit) -> Fit:
-        """The fit with the losses and the accuracy on the training rows, at the end."""
-        labelled = problem.labelled()
-        scores, y = self.scores(problem.model, fit.moments, labelled.X), labelled.y
-        shares = labelled.weights / labelled.weights.sum()
-        for name in LOSSES:
-            fit.history[name] = [float(shares @ loss_named(name).values(scores, y))]
-        fit.history["accuracy"] = [float(shares @ (scores.argmax(axis=1) == y))]
-        return fit
+        return measured(self.descended(problem, em, choice.setting, steps, watch, start), problem, self.scores)
 
     # -- the choice ---------------------------------------------------------------------------------------------------
 

@@ -22,13 +22,12 @@ from ...learners.problem import Problem
 from ...learners.quasi_newton import FLAT, GroupProblem, QuasiNewton
 from ...learners.state import Fit, Stop
 from ...learners.watch import SILENT, Watch
-from ...losses import LOSSES, loss_named
 from ...structures.chain_classes import ChainClasses, ClassesMoments, ClassesPrior, SequenceRows
 from ..calibration import best_background, shares
 from ..folds import deal, deal_whole
 from ..priors import Setting
 from ..search import Plan, Walk
-from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm
+from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, measured
 from .sequence_search import ALL_AUTO, AUTO, FEW_ROWS, ChainSetting, Wanted, most_rows, trial_steps, usual_pair, walk
 
 EM_PASSES, EM_TOL = 50, 1e-4
@@ -129,22 +128,12 @@ class Sequences(Recipe):
             own = watch if keeps else watch.child("all")
             fit = self.with_all(problem, moments if start is None or not keeps else start, prior, own, steps)
             if keeps:
-                return self._measured(problem, fit)
+                return measured(fit, problem, self.scores)
             moments = fit.moments
             statistics = ClassProblem(self.rows(problem), prior).expected(moments).statistics
         learner = QuasiNewton(1e-12, max(self.options.tol, 2 * FLAT))
         fit = self.descended(problem, moments, statistics, setting, learner, steps, watch, start)
-        return self._measured(problem, fit)
-
-    def _measured(self, problem: Problem, fit: Fit) -> Fit:
-        """The fit with the losses and the accuracy on the training rows, at the end."""
-        labelled = problem.labelled()
-        scores, y = self.scores(problem.model, fit.moments, labelled.X), labelled.y
-        shares = labelled.weights / labelled.weights.sum()
-        for name in LOSSES:
-            fit.history[name] = [float(shares @ loss_named(name).values(scores, y))]
-        fit.history["accuracy"] = [float(shares @ (scores.argmax(axis=1) == y))]
-        return fit
+        return measured(fit, problem, self.scores)
 
     # -- the choice ---------------------------------------------------------------------------------------------------
 
