@@ -23,7 +23,7 @@ LARGE = 300_000  # steps times classes: of more, trials are shorter and fewer, o
 TRIAL_STEPS, SHORT_TRIAL = 60, 30  # of the minimiser for a setting
 NUMBERS = ((1.0, 0.03), (3.0, 0.0), (1.0, 0.0), (0.3, 0.0), (0.01, 0.1))  # (strength, second), the usual one first
 SYMBOLS = ((1.0, 0.0), (0.3, 0.0), (0.1, 0.0), (3.0, 0.0), (1.0, 0.03))
-FEW_SYMBOLS = SYMBOLS[:3]
+FEW_SYMBOLS = ((1.0, 0.0), (3.0, 0.0), (0.3, 0.0))
 SIZES = (1, 2, 3, 5, 8, 12, 16, 24, 32)  # of states
 LARGE_SIZES = (1, 2, 4, 8, 16, 32)
 STRONGER, MOST_STRONGER = 3.0, 2  # times
@@ -149,21 +149,24 @@ class Tried:
             if shape != start and is_large(self.problem):
                 break
 
-    def on_all_rows(self, shape: Shape) -> Walk:
-        """EM and the best setting of the others at a shape again, on all sequences: only these are left."""
-        own = [setting for setting in self.scores if setting.shape == shape]
-        kinds = ([setting for setting in own if setting.is_likelihood is kind] for kind in (True, False))
-        last = [replace(min(kind, key=self.scores.__getitem__), is_whole=True) for kind in kinds if kind]
-        self.scores = {}
-        yield from self.all_of(last)
+    def of_kind(self, shape: Shape, is_likelihood: bool) -> list[ChainSetting]:
+        """EM, or the trained settings, at a shape; the best one first."""
+        own = [setting for setting in self.scores if setting.shape == shape and setting.is_likelihood is is_likelihood]
+        return sorted(own, key=self.scores.__getitem__)
 
-    def stronger(self) -> Walk:
-        """Where the strongest prior is the best, stronger ones as long as they are."""
+    def stronger(self, shape: Shape) -> Walk:
+        """Where the strongest prior is the best of the trained, stronger ones as long as they are."""
         for _ in range(MOST_STRONGER):
-            found = self.best()
-            if found.is_likelihood or found.strength < max(setting.strength for setting in self.scores):
+            found, *others = self.of_kind(shape, False)
+            if found.strength < max((setting.strength for setting in others), default=0.0):
                 break
             yield from self.all_of([replace(found, strength=STRONGER * found.strength)])
+
+    def on_all_rows(self, shape: Shape) -> Walk:
+        """EM and the best of the others at a shape again, on all sequences: only these are left."""
+        last = [replace(own[0], is_whole=True) for kind in (True, False) if (own := self.of_kind(shape, kind))]
+        self.scores = {}
+        yield from self.all_of(last)
 
 
 def walk(problem: Problem, wanted: Wanted, prior: Any, only_em: bool, notes: dict[str, float]) -> Walk:
@@ -174,8 +177,8 @@ def walk(problem: Problem, wanted: Wanted, prior: Any, only_em: bool, notes: dic
     if wanted.n_states == AUTO:
         yield from tried.along_sizes(tried.best().shape)
     yield from tried.at(tried.best().shape, first=False)
-    if prior == AUTO and not only_em and not is_large(problem):
-        yield from tried.stronger()
+    if prior == AUTO and not only_em:
+        yield from tried.stronger(tried.best().shape)
     n_tried = len(tried.scores)
     if is_large(problem):
         yield from tried.on_all_rows(tried.best().shape)
