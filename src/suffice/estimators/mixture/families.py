@@ -16,7 +16,6 @@ from ...structures.words import BernoulliWords
 from ...structures.words import Words as WordStructure
 from ..families import mixed_structure, shown_columns
 from .base import Mixture
-from .cells import CellAnswers
 from .sections import documented
 
 
@@ -44,13 +43,13 @@ class BernoulliMixture(Mixture):
     def __init__(
         self, n_components=1, *, binarize=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
         algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
     ):  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.binarize = binarize
 
@@ -68,7 +67,7 @@ class BernoulliMixture(Mixture):
 
     @override
     def _n_parameters(self):
-        return self.probabilities_.size + self.n_components - 1
+        return self.probabilities_.size + len(self.probabilities_) - 1
 
 
 @documented
@@ -100,13 +99,13 @@ class CategoricalMixture(Mixture):
     def __init__(
         self, n_components=1, *, min_categories=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
         algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
     ):  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.min_categories = min_categories
 
@@ -126,7 +125,7 @@ class CategoricalMixture(Mixture):
 
     @override
     def _n_parameters(self):
-        return self.n_components * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components - 1
+        return self.n_components_ * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components_ - 1
 
 
 @documented
@@ -196,12 +195,16 @@ class PoissonMixture(Mixture):
 
     @override
     def _n_parameters(self):
-        return self.rates_.size + self.n_components - 1
+        return self.rates_.size + len(self.rates_) - 1
 
 
 @documented
-class MixedMixture(CellAnswers, Mixture):
+class MixedMixture(Mixture):
     """A mixture for one table with columns of several kinds: numbers, categories, yes and no, counts.
+
+    By default for what a table says of itself: any column given the others (`conditional`, `predict_column`), missing cells
+    (`impute`, `sample_missing`), cells that do not fit their rows (`score_cells`). How many components say most of held-out cells
+    is found by the fit, which pools those of four mixtures.
 
     PARAMETERS
     kinds : dict {column: kind}, list of kinds, one kind or "auto", default="auto"
@@ -223,18 +226,21 @@ class MixedMixture(CellAnswers, Mixture):
     >>> labels = MixedMixture(2, random_state=0).fit_predict(X)
     >>> bool(labels[0] == labels[4] != labels[1])
     True
+    >>> model = MixedMixture(2, random_state=0).fit(X)
+    >>> model.predict_column(X[:2], "hair").tolist()
+    ['long', 'short']
     """
 
     def __init__(
-        self, n_components=1, *, kinds="auto", tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
+        self, n_components="auto", *, kinds="auto", tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
         algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
     ):  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.kinds = kinds
 
@@ -255,4 +261,4 @@ class MixedMixture(CellAnswers, Mixture):
     @override
     def _n_parameters(self):
         each = 2 * len(self.means_) + len(self.rates_) + sum(part.shape[1] - 1 for part in self.probabilities_.values())
-        return self.n_components * each + self.n_components - 1
+        return self.n_components_ * each + self.n_components_ - 1

@@ -34,13 +34,13 @@ class FamilyMixture(Mixture):
     def __init__(
         self, n_components=1, *, family="gaussian", tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
         algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
     ):  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.family = family
 

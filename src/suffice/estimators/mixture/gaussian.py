@@ -49,13 +49,13 @@ class GaussianMixture(Mixture):
         self, n_components=1, *, covariance_type="full", tol=1e-3, reg_covar=None, max_iter=100, n_init=1, init_params="kmeans",
         weights_init=None, means_init=None, precisions_init=None, prior="auto", algorithm="em",
         batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False, verbose=0,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None,
+        checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
     ):  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.covariance_type = covariance_type
         self.reg_covar = reg_covar
@@ -109,7 +109,7 @@ class GaussianMixture(Mixture):
     def _given_start(self, problem):
         if self.weights_init is None and self.means_init is None and self.precisions_init is None:
             return None
-        model, K, d = problem.model, self.n_components, problem.model.n_features
+        model, K, d = problem.model, problem.model.n_outcomes, problem.model.n_features
         statistics = self._start_statistics(problem, np.random.default_rng(0))
         prior = self._component_prior(model, statistics)
         mean, covariance = self._parameters(model, prior.posterior(statistics))
