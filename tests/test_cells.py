@@ -73,6 +73,15 @@ def test_planted_wrong_cells_are_found(model):
     assert np.isnan(model.score_cells(X)[0, 0])
 
 
+def test_relative_scores_do_not_depend_on_units(model):
+    X, factors = table(), {"size": 1000.0, "weight": 0.01}
+    other = X.assign(**{name: factor * X[name] for name, factor in factors.items()})
+    again = MixedMixture(3, kinds={"visits": "count"}, random_state=0).fit(other)
+    np.testing.assert_allclose(again.score_cells(other, relative=True), model.score_cells(X, relative=True), atol=1e-4)
+    shift = (again.score_cells(other) - model.score_cells(X))[:, 0]
+    np.testing.assert_allclose(shift, -np.log(1000.0), atol=1e-4)
+
+
 # -- every mixture, against enumeration --------------------------------------------------------------------------------
 
 
@@ -202,7 +211,7 @@ def test_components_are_chosen_by_held_out_cells():
     model = MixedMixture(kinds={"visits": "count"}, random_state=0).fit(table(600))
     tried = {each["n_components"]: each["held_out"] for each in model.candidates_}
     best = max(tried, key=tried.get)
-    assert model.n_components_ == 4 * best and str(best) in model.choice_
+    assert model.n_components_ == 8 * best and str(best) in model.choice_
     assert tried[4] > tried[2] > tried[1]  # there are three groups
     alone = CategoricalMixture("auto", random_state=0).fit(np.random.default_rng(0).integers(0, 3, (200, 4)))
     assert alone.n_components_ <= 8  # nothing to be found

@@ -175,7 +175,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         """
         self._check_parameters()
         first, begins = getattr(self, "_stream", None) is None, not hasattr(self, "moments_")
-        if begins and (self._is_auto or self._n_members() > 1):
+        if begins and not self._is_plain:
             return self.fit(X, sample_weight=sample_weight)
         if not begins:
             self._check_unchanged()
@@ -215,7 +215,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
     def _training_rows(self, reader, X, sample_weight, labels, *, reset: bool):
         weights = checked_weights(sample_weight, X)
         least = 1 if self._is_auto else self.n_components
-        if labels is not None and (self._is_auto or self._n_members() > 1):
+        if labels is not None and not self._is_plain:
             raise ValueError("labels are of the components of one mixture: give n_components, and n_members=1")
         labels, self._has_labels = checked_labels(labels, X.shape[0], least)
         if (weights == 0).all():
@@ -244,7 +244,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         check_positive("weight_concentration_prior", self.weight_concentration_prior, none=True)
         check_whole("batch_size", self.batch_size, none=True)
         check_jobs(self.n_jobs)
-        if self.algorithm == "variational" and (self._is_auto or self._n_members() > 1):
+        if self.algorithm == "variational" and not self._is_plain:
             raise ValueError(
                 "algorithm='variational' empties the components that the rows do not need by itself: give n_components as the most "
                 "there may be, and n_members=1"
@@ -259,7 +259,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
 
     def _size(self) -> int:
         """The components of the mixture that answers: those of all members."""
-        found = self.n_components if not self._is_auto and self._n_members() == 1 else self.n_components_
+        found = self.n_components if self._is_plain else self.n_components_
         require(is_whole(found), f"n_components_ must be a positive whole number, and is {found!r}")
         return int(found)
 

@@ -38,15 +38,19 @@ class CellAnswers:
     _base: Any
     _log_rows: Any
 
-    def score_cells(self, X):
+    def score_cells(self, X, relative=False):
         """log p(cell | the rest of its row): ndarray of shape (n_samples, n_features), NaN where a cell is missing.
 
-        Low values are cells that do not fit their rows: wrong entries, exchanged units, swapped columns.
+        Low values are cells that do not fit their rows: wrong entries, exchanged units, swapped columns. Densities of numbers are in
+        the columns' own units. With `relative` it is log p(cell | rest) - log p(cell): free of units, so that cells of all columns can
+        be ranked together, and the log-odds that a value belongs to this row and not to any other.
         """
         rows = self._cell_rows(X)
         result = np.empty(rows.shape)
         for part in shards(len(rows), max(1, CELLS // (len(self.weights_) * rows.shape[1]))):
             result[part] = self._scored(rows[part])
+            if relative:
+                result[part] -= self._alone(rows[part])
         return self._reader_.in_columns(np.where(np.isnan(rows), np.nan, result))
 
     def conditional(self, X, columns):
@@ -120,6 +124,15 @@ class CellAnswers:
             without[:, place] = np.nan
             result[:, place] = whole + base - logsumexp(joint - cells[:, :, place], axis=1) - self._base(without)
         return result
+
+    def _alone(self, rows: np.ndarray) -> np.ndarray:
+        """(n, d) array: log p(cell)."""
+        found = np.empty(rows.shape)
+        for place in range(rows.shape[1]):
+            alone = np.full(rows.shape, np.nan)
+            alone[:, place] = rows[:, place]
+            found[:, place] = self._log_rows(alone)
+        return found
 
     def _distribution(self, rows: np.ndarray, shares: np.ndarray, column: int):
         model, place = self._stored_model, self._reader_.place_of(column)

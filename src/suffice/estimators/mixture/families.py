@@ -204,7 +204,7 @@ class MixedMixture(Mixture):
 
     By default for what a table says of itself: any column given the others (`conditional`, `predict_column`), missing cells
     (`impute`, `sample_missing`), cells that do not fit their rows (`score_cells`). How many components say most of held-out cells
-    is found by the fit, which pools those of four mixtures.
+    is found by the fit, which pools those of several mixtures.
 
     PARAMETERS
     kinds : dict {column: kind}, list of kinds, one kind or "auto", default="auto"

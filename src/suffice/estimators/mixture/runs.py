@@ -24,7 +24,8 @@ from ...structures.pooling import can_pool, pooled_members
 from ...structures.posterior import ConjugatePrior
 from ..warm import Last
 
-MEMBERS = 4  # where the number of components is left to the fit
+FEW_ROWS = 2000
+MEMBERS = 8, 4  # of few rows, and of more, where the number of components is left to the fit
 
 
 class Runs:
@@ -57,17 +58,25 @@ class Runs:
     def _is_auto(self) -> bool:
         return isinstance(self.n_components, str)
 
-    def _n_members(self, can_be_several: bool = True) -> int:
-        if not isinstance(self.n_members, str):
-            return int(self.n_members)
-        return MEMBERS if self._is_auto and can_be_several and self.algorithm != "variational" else 1
+    @property
+    def _is_plain(self) -> bool:
+        """One mixture of a given number of components."""
+        return not self._is_auto and self.n_members in (1, "auto")
+
+    def _n_members(self, model, n_rows: int) -> int:
+        if isinstance(self.n_members, str):
+            few, many = MEMBERS
+            return 1 if self._is_plain or not can_pool(model) else few if n_rows <= FEW_ROWS else many
+        if self.n_members > 1 and not can_pool(model):
+            raise ValueError(
+                f"components that share a covariance cannot be those of {self.n_members} members: give n_members=1"
+            )
+        return int(self.n_members)
 
     def _members(self, reader, rows, weights, labels, generator, last: Last | None, watch: Watch, engine: Engine):
         """(problem, fit) of the mixture that answers: the components of all members, of a number that was given or chosen."""
         template = self._structure(reader, rows, 1, weights)
-        n = self._n_members(can_pool(template))
-        if n > 1 and not can_pool(template):
-            raise ValueError(f"components that share a covariance cannot be those of {n} members: give n_members=1")
+        n = self._n_members(template, rows.shape[0])
         size: Any = self.n_components
         self.candidates_, self.choice_ = [], f"{size} components, as given"
 
