@@ -79,7 +79,7 @@ class Incremental:
         )
         # words are many and their gap costs a pass to know; tables (whose passes know no change) go on until the gap says so
         is_settled = n_moved == 0 or change < 2.0 * tolerance
-        is_done = is_settled and (is_full or not (slack > 0.0).any())
+        is_done = is_settled and (is_full or not self.watch or not (slack > 0.0).any())
         memory = replace(memory, arrays=arrays, slack=slack, is_settled=is_settled)
         state = replace(
             state, measure=None, memory=memory, n_shortened=n_shortened, is_done=is_done, n_passes=state.n_passes + 1
