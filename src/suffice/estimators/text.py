@@ -138,13 +138,8 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         self.idf_: np.ndarray | None = None if weigher is None else np.asarray(weigher.idf_)
         return self
 
-<<<<<<< HEAD
     def _begun(self, documents: list[Any]) -> Any:
-        """What counts the words of these documents, and what weighs them."""
-=======
-    def _begun(self, documents: list):
         """What counts the words of these documents, what weighs them, and the documents as rows."""
->>>>>>> waiting
         if self.weighing not in WEIGHINGS:
             raise ValueError(f"weighing={self.weighing!r} is not one of {', '.join(map(repr, WEIGHINGS))}")
         counter = self._counting(min_df=self.min_documents, max_features=self.max_words)
