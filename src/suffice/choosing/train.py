@@ -27,7 +27,9 @@ def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm 
     """The fit of a problem by a recipe, and what was chosen."""
     recipe.refuse(problem)
     labelled = problem.labelled()
-    choice = recipe.settled(labelled) or chosen(recipe.prepared(labelled), recipe, generator, watch.child("choice"))
+    choice = recipe.settled(labelled)
+    if choice is None:
+        choice = chosen(recipe.for_choice(recipe.prepared(labelled)), recipe, generator, watch.child("choice"))
     weight = recipe.options.unlabelled_weight
     is_complete = labelled is problem or weight == 0 or recipe.n_classes(problem) == 1
     if is_complete or recipe.fits_labelled_first:

@@ -148,6 +148,10 @@ class Recipe(ABC):
         """Why there are too few rows to choose on; "" if there are enough."""
         return f"{n} rows are fewer than 10 for each class" if n < 10 * n_classes else ""
 
+    def for_choice(self, problem: Problem) -> Problem:
+        """The problem as it is chosen on: the same one, or one with the same answer that costs less."""
+        return problem
+
     @abstractmethod
     def deal(self, problem: Problem, generator) -> tuple[Deal, int, int]:
         """Parts of the labelled rows; how many of them are held out in the search, and for the verdict."""
