@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
@@ -22,9 +23,12 @@ from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.families.gaussian_tied import GaussianTied
 from suffice.families.histogram import Histogram
 from suffice.families.poisson import Poisson
+from suffice.kernels.loops import chain as chains
 from suffice.kernels.loops import linear as loops
+from suffice.learners.linear.cells import BinsPart
 from suffice.learners.linear.conditional import CERTIFIED, Conditional
 from suffice.learners.linear.design import ClassSums, Design
+from suffice.learners.linear.metrics import Chain
 from suffice.learners.linear.settle import Tellers, settled
 from suffice.reading.bins import cuts_of
 from suffice.structures.joint import Joint
@@ -71,7 +75,7 @@ def test_gradient(gaps, is_tied):
     goal, *_ = problem_of(gaps, is_tied)
     rng = np.random.default_rng(1)
     for _ in range(3):
-        x, way = 0.5 * rng.normal(size=goal.scale.size), rng.normal(size=goal.scale.size)
+        x, way = 0.5 * rng.normal(size=goal.shape).ravel(), rng.normal(size=goal.shape).ravel()
         slope = (goal.value_and_gradient(x + 1e-6 * way)[0] - goal.value_and_gradient(x - 1e-6 * way)[0]) / 2e-6
         assert slope == pytest.approx(goal.value_and_gradient(x)[1] @ way, rel=1e-5, abs=1e-7)
 
@@ -146,12 +150,37 @@ def test_kernels_and_their_twins():
     found = scores.copy()
     assert loops.weigh_rows(found, y, weights, np.empty(found.size)) == pytest.approx(total)
     np.testing.assert_allclose(found, gradient, atol=1e-12)
-    offset, sizes, centre, T = np.array([0, 4]), np.array([4, 3]), rng.normal(size=7), rng.normal(size=(9, 2))
-    logits, g, back = np.empty((7, 2)), rng.normal(size=(7, 2)), np.empty((9, 2))
-    loops.walk(T, offset, sizes, centre, logits)
-    np.testing.assert_allclose(logits, loops.plain_walk(T, offset, sizes, centre))
-    loops.walk_back(g, offset, sizes, centre, back)  # the adjoint of a linear map
-    assert np.vdot(back, T) == pytest.approx(np.vdot(g, logits))
+
+
+def test_chains_and_their_twin():
+    rng = np.random.default_rng(0)
+    h, stiffness = rng.random((7, 2)), 3.0 * rng.random((7, 2))
+    stiffness[[0, 4]] = 0.0  # columns of four and of three cells
+    chain, g = Chain(h, stiffness), rng.normal(size=(7, 2))
+    for k in range(2):
+        below = np.append(-stiffness[1:, k], 0.0)
+        L = chains.plain_factor(h[:, k] + 1e-9 + stiffness[:, k] - below, below)
+        np.testing.assert_allclose(chain.variables(g)[:, k], L.T @ g[:, k], atol=1e-12)
+        np.testing.assert_allclose(chain.parameters(g)[:, k], np.linalg.solve(L.T, g[:, k]), atol=1e-10)
+        np.testing.assert_allclose(chain.pulled(g)[:, k], np.linalg.solve(L, g[:, k]), atol=1e-10)
+
+
+def test_bins_without_their_slope():
+    """The penalty is the least one over all slopes."""
+    rng = np.random.default_rng(0)
+    family = Histogram(2, 2, np.array([5, 4]), left=np.arange(9.0), right=np.arange(9.0) + 1)
+    centre, a, T = rng.normal(size=9), np.array([0.3, 0.7]), rng.normal(size=(9, 2))
+    part = BinsPart(family, np.zeros((9, 2)), False, slice(0, 9), np.zeros(9), centre=centre, a=a)
+
+    def lost(slopes):
+        found = 0.5 * float((a * slopes**2).sum())
+        for j, cells in enumerate((slice(0, 5), slice(5, 9))):
+            d = np.diff(T[cells] - np.outer(centre[cells], slopes[j]), axis=0)
+            found += 0.5 * len(d) / 9.0 * float((a * d**2).sum())
+        return found
+
+    least = minimize(lambda x: lost(x.reshape(2, 2)), np.zeros(4), tol=1e-12).fun
+    assert part.penalty(T, (T, None, None))[0] == pytest.approx(least, rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["continuous", "whole", "spike", "constant"])

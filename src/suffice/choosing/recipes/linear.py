@@ -313,7 +313,7 @@ def name_of(setting: TableSetting) -> str:
 def warm_start(goal: Conditional, warm: Warm | None) -> list[np.ndarray] | None:
     """The parameters of the last fit, where they are of the same shape."""
     known = None if warm is None else warm.multipliers
-    return None if known is None or known.shape != goal.scale.shape else np.split(known, goal.cuts)
+    return None if known is None or known.shape != goal.shape else np.split(known, goal.cuts)
 
 
 def said(setting: TableSetting) -> str:

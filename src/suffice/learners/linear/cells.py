@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from ...kernels.loops.linear import walk, walk_back
+from .metrics import Chain
 from .parts import LinearPart, PseudoRows, nothing
 
 WALK = 3.0
@@ -48,18 +48,11 @@ class CategoriesPart(LinearPart):
         return len(self.alpha)
 
     def logits(self, T: np.ndarray) -> np.ndarray:
-        free = self._free_logits(T)
-        return free - self.family.column_sums(self.level[:, None] * free) if self.has_level else free
+        return T - self.family.column_sums(self.level[:, None] * T) if self.has_level else T
 
     def back(self, g: np.ndarray) -> np.ndarray:
         """The gradient in T, of that in the logits."""
-        return self._free_back(g - self.level[:, None] * self.family.column_sums(g) if self.has_level else g)
-
-    def _free_logits(self, T: np.ndarray) -> np.ndarray:
-        return T
-
-    def _free_back(self, g: np.ndarray) -> np.ndarray:
-        return g
+        return g - self.level[:, None] * self.family.column_sums(g) if self.has_level else g
 
     def _norms(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(columns, K) log-partitions, and (cells, K) probabilities."""
@@ -103,7 +96,7 @@ class CategoriesPart(LinearPart):
 
 @dataclass
 class BinsPart(CategoriesPart):
-    """T holds a slope for every column, then an increment for every cell (that of a column's first cell is zero)."""
+    """The slope is eliminated: of increments d with the steps D of the centres, it leaves  s/2 [d^2 - r <d, D>^2]  a column."""
 
     centre: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (cells,): standard units
     a: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -112,44 +105,28 @@ class BinsPart(CategoriesPart):
     def __post_init__(self) -> None:
         super().__post_init__()
         family = self.family
-        edges = np.maximum(family.n_categories - 1, 1)[family.column_of]
-        self.stiffness = np.outer(edges / WALK**2, self.a)
+        stiff = np.maximum(family.n_categories - 1, 1) / WALK**2
+        self.step = self._increments(self.centre[:, None])
+        self.stiffness = np.outer(stiff[family.column_of], self.a)
+        self.stiffness[family.offset] = 0.0
+        self.taken = (stiff / (1.0 + stiff * family.block_sums(self.step**2)[:, 0]))[family.column_of, None]
 
-    @property
-    @override
-    def size(self) -> int:  # type: ignore[override]
-        return self.family.n_features + len(self.centre)
-
-    @override
-    def _free_logits(self, T):
-        out = np.empty((len(self.centre), T.shape[1]))
-        walk(T, self.family.offset, self.family.n_categories, self.centre, out)
-        return out
-
-    @override
-    def _free_back(self, g):
-        out = np.empty((self.size, g.shape[1]))
-        walk_back(np.ascontiguousarray(g), self.family.offset, self.family.n_categories, self.centre, out)
-        return out
+    def _increments(self, cells: np.ndarray) -> np.ndarray:
+        found = np.diff(cells, axis=0, prepend=cells[:1])
+        found[self.family.offset] = 0.0
+        return found
 
     @override
     def penalty(self, T, memory):
-        m = self.family.n_features
-        slope, step = T[:m], T[m:]
-        gradient = np.concatenate([self.a * slope, self.stiffness * step])
-        value = 0.5 * float(np.vdot(gradient, T))
+        d = self._increments(T)
+        pull = self.stiffness * (d - self.taken * self.family.column_sums(d * self.step) * self.step)
+        value, gradient = 0.5 * float(np.vdot(pull, d)), pull.copy()
+        gradient[:-1] -= pull[1:]
         if self.has_prior:
             more, own = super().penalty(T, memory)
             value, gradient = value + more, gradient + own
         return value, gradient
 
     @override
-    def curvature(self, squares, cell_squares):
-        h = cell_squares[self.cells]
-        family = self.family
-        slopes = family.block_sums(self.centre[:, None] ** 2 * h) + self.a
-        before = np.cumsum(h, axis=0) - h
-        ends = (before + h)[np.append(family.offset[1:], len(h)) - 1][family.column_of]
-        starts = before[family.offset][family.column_of]
-        above, whole = ends - before, np.maximum(ends - starts, 1e-300)
-        return np.concatenate([slopes, above * (1.0 - above / whole) + self.stiffness])
+    def metric(self, squares, cell_squares):
+        return Chain(cell_squares[self.cells] + self.alpha, self.stiffness)

@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from .metrics import Diagonal
+
 OWN = 3.0  # pseudo-rows of the pooled variance, where classes have variances of their own
 LEAST_WITHIN = 1e-3  # of a column's variance
 LIMIT = 12.0  # of log u in standard units
@@ -68,6 +70,10 @@ class LinearPart:
     def curvature(self, squares: np.ndarray, cell_squares: np.ndarray) -> np.ndarray:
         """(size, K) array: roughly the second derivatives, given those of the loss in the coefficients."""
         raise NotImplementedError
+
+    def metric(self, squares: np.ndarray, cell_squares: np.ndarray) -> Any:
+        """The variables of the search."""
+        return Diagonal(self.curvature(squares, cell_squares))
 
 
 @dataclass
