@@ -25,6 +25,7 @@ from typing_extensions import override
 
 from ...families.rows import dense
 from ...learners.driver import run
+from ...learners.linear.blocks import BlockClassSums, BlockConditional
 from ...learners.linear.conditional import CERTIFIED, Conditional, Goal, straightened
 from ...learners.linear.design import ClassSums, Design
 from ...learners.linear.settle import Tellers, settled
@@ -38,6 +39,7 @@ from ..calibration import clipped_losses
 from ..folds import deal
 from ..priors import Setting
 from ..search import Tried, Walk
+from . import in_blocks
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept
 from .tables import Tables
 
@@ -102,7 +104,8 @@ class Linear(Tables):
         if reader is self.reader or self.structure is None:
             return problem
         rows = reader.scaled(self.reader.raw(problem.X))
-        return replace(problem, X=rows, model=self.structure(reader, rows, problem.model.n_outcomes))
+        model = self.structure(reader, rows, problem.model.n_outcomes)
+        return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
 
     @override
     def rows_as(self, problem: Problem, setting) -> Problem:
@@ -282,9 +285,16 @@ class Linear(Tables):
         if choice.setting is None:
             given = replace(problem.prior, mass=np.zeros(problem.model.n_outcomes))
             problem = replace(problem, prior=given)
-        sums = ClassSums(design, problem.y, problem.weights, problem.model.n_outcomes)
-        goal = Conditional.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
-        fit, T = self.searched(goal, warm_start(goal, warm) or self.memo.get("start"), generator, watch)
+        kind: type[Conditional] = Conditional
+        if problem.blocks is None:
+            sums = ClassSums(design, problem.y, problem.weights, problem.model.n_outcomes)
+        else:
+            sums, kind = BlockClassSums(design, problem.blocks), BlockConditional
+        goal = kind.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
+        start = goal.start(warm_start(goal, warm) or self.memo.get("start"))
+        if isinstance(goal, BlockConditional):
+            start = in_blocks.nearer(goal, goal.local(problem.y, problem.weights), start, generator, watch)
+        fit, T = self.searched(goal, start, generator, watch)
         moments = settled(problem.model, goal, T, tellers)
         if not keeps_posteriors(problem, moments, goal, T):
             return self._kept(base, Choice(None, reason="numbers cannot hold the density of the trained scores"))
@@ -295,12 +305,20 @@ class Linear(Tables):
         fit.multipliers = np.concatenate(T)  # a warm start for the same rows
         return Trained(problem, fit, choice, statistics, reader=reader)
 
-    def searched(self, goal: Conditional, start, generator, watch: Watch) -> tuple[Fit, list[np.ndarray]]:
+    def searched(self, goal: Conditional, vector, generator, watch: Watch) -> tuple[Fit, list[np.ndarray]]:
         """L-BFGS through the driver, taken up again until the certificate holds."""
-        options, vector, history, n_iter = self.options, goal.start(start), dict[str, list](), 0
-        for _ in range(SEARCHES):
+        options, history, n_iter = self.options, dict[str, list](), 0
+        in_rounds = isinstance(goal, BlockConditional)  # each of which costs a pass over all blocks
+        for _ in range(1 if in_rounds else SEARCHES):
             left = max(options.max_epochs * 10 - n_iter, 1)
-            fit = run(QuasiNewton(TOL), Goal(goal), vector, generator, max_epochs=left, watch=watch)
+            fit = run(
+                QuasiNewton(in_blocks.TOL if in_rounds else TOL),
+                Goal(goal),
+                vector,
+                generator,
+                max_epochs=left,
+                watch=watch,
+            )
             vector, n_iter = fit.moments, n_iter + fit.n_iter
             history = {name: history.get(name, []) + values for name, values in fit.history.items()}
             certificate = goal.certificate(vector)
@@ -310,7 +328,7 @@ class Linear(Tables):
         fit.history["gap"] = [np.inf] * (len(history["objective"]) - 1) + [certificate * goal.total]
         if certificate <= CERTIFIED:
             fit.ended(Stop.CERTIFIED, gain=certificate)
-        elif fit.converged:
+        elif fit.converged and not in_rounds:
             fit.ended(Stop.PASSES, n=n_iter)
         return fit, goal.unpacked(vector)
 

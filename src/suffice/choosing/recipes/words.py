@@ -92,7 +92,8 @@ class Words(Tables):
     def read_by(self, reader: Reader, problem: Problem) -> Problem:
         """The problem with its rows as a reader gives them."""
         rows = reader.scaled(problem.X)
-        return replace(problem, X=rows, model=self.structure(rows, problem.model.n_outcomes, problem.weights, reader))
+        model = self.structure(rows, problem.model.n_outcomes, problem.weights, reader)
+        return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
 
     @override
     def plain_reader(self, problem: Problem) -> Reader:

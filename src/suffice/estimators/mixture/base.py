@@ -30,6 +30,7 @@ from ...structures.posterior import ConjugatePrior
 from .. import loaded
 from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number
 from ..contract import Contract
+from ..scale import RowsOf, refuse, scaled, shell_of
 from ..warm import Last, last_fit
 from .answers import Answers
 
@@ -89,8 +90,9 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            NaN, None and pandas NA are missing cells: latent variables, never dropped rows.
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), or data in blocks
+            NaN, None and pandas NA are missing cells: latent variables, never dropped rows. A `suffice.files.Dataset` or a dask
+            collection need not fit in memory.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the same as the row twice.
@@ -110,10 +112,14 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
 
     def _fit(self, X, sample_weight, labels) -> None:
         self._check_parameters()
-        last = last_fit(self)
-        reader = self._reader()
+        last, reader = last_fit(self), self._reader()
+        whole = scaled(self, X, None, sample_weight, labelled=False)
+        if whole is not None:
+            if self.algorithm not in ("em", "accelerated") or labels is not None:
+                refuse(self, whole.data)
+            X, sample_weight = whole.sample.X, whole.sample.weights
         X = self._validated(reader, X, reset=True)
-        watch = self._watch(X, sample_weight, labels)
+        watch = self._watch(X, sample_weight, labels) if whole is None else whole.watch(self)
         rows, weights, labels = self._training_rows(reader, X, sample_weight, labels, reset=True)
         generator = np.random.default_rng(self._fit_seed(watch))
         model = self._centred(self._structure(reader, rows, self.n_components, weights), rows, weights)
@@ -122,18 +128,23 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         engine = Engine(n_threads(self.n_jobs))
         with one_blas_thread(), engine.open():
             problem = MixtureProblem(Rows(model.form(rows), weights, labels, engine=engine), None)
-            problem, fit = self._run(problem, generator, last, watch)
+            all_rows = None if whole is None else whole.rows(RowsOf(shell_of(self), reader), model)
+            problem, fit = self._run(problem, generator, last, watch, all_rows)
         watch.close()
         self._reader_ = reader
         self._keep(problem, fit)
         self._stream: Any = None
 
-    def _run(self, problem: MixtureProblem, generator, last: Last | None, watch: Watch) -> tuple[MixtureProblem, Fit]:
-        """The best of the starts."""
+    def _run(
+        self, problem: MixtureProblem, generator, last: Last | None, watch: Watch, all_rows=None
+    ) -> tuple[Any, Fit]:
+        """The best of the starts. Where the problem's rows are a sample, starts are found there and `all_rows` are fitted."""
         best: Fit | None = None
         given = self._given_start(problem)
         for child in generator.spawn(self.n_init if given is None and last is None else 1):
             statistics = self._start_statistics(problem, child)
+            if all_rows is not None:
+                statistics = statistics * (float(all_rows.weights.sum()) / float(statistics.mass.sum()))
             if problem.prior is None:
                 problem = self._with_prior(problem, statistics)
             start = problem.prior.posterior(statistics)
@@ -141,11 +152,11 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
                 start = self._warm_start(problem, last)
             elif given is not None:
                 start = given
-            fit = self._solve(problem, start, child, watch)
+            fit = self._solve(problem if all_rows is None else replace(problem, rows=all_rows), start, child, watch)
             if best is None or fit.measure.objective < best.measure.objective:  # type: ignore[union-attr]
                 best = fit
         assert best is not None
-        return problem, best
+        return problem if all_rows is None else replace(problem, rows=all_rows), best
 
     def _warm_start(self, problem: MixtureProblem, last: Last):
         if self.algorithm != "variational":
@@ -217,7 +228,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         if self.algorithm == "variational":
             self.posterior_ = fit.moments
             self.moments_ = problem.prior.mean_moments(fit.moments)
-        base = self._mean_base_measure(problem.rows)
+        base = problem.rows.mean_base_measure()
         assert fit.measure is not None and fit.first is not None
         self.lower_bounds_ = [base - value for value in (fit.history["nll"] if fit.history else [])]
         self.lower_bound_ = base - fit.measure.nll
@@ -237,12 +248,6 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         self._note_built()
         self.weights_ = self.moments_.mass / self.moments_.mass.sum()
         self._expose(model, self.moments_)
-
-    def _mean_base_measure(self, rows: Rows) -> float:
-        base = rows.form.model.log_base_measure(rows.form.X)
-        if isinstance(base, float):
-            return base
-        return float(rows.weights @ base) / max(float(rows.weights.sum()), 1e-300)
 
     @all_or_nothing
     def partial_fit(self, X, y=None, sample_weight=None):
@@ -288,7 +293,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         self.__dict__.pop("posterior_", None)
         self.n_iter_, self.converged_, self.stopped_ = state.n_steps, True, "one pass over the batch"
         self.history_, self.reseeded_ = {}, []
-        self.lower_bound_ = state.mean_log_likelihood + self._mean_base_measure(problem.rows)
+        self.lower_bound_ = state.mean_log_likelihood + problem.rows.mean_base_measure()
         self.lower_bounds_ = [self.lower_bound_]
         self._finish(model)
         return self

@@ -75,12 +75,17 @@ class Design:
                 layouts.append(layout_of(family, place, own, y, weights, told[at:last]))
             at = last
         _place(layouts, squares)
+        return cls.filled(layouts, len(X), squares)
+
+    @classmethod
+    def filled(cls, layouts: list[ColumnLayout], n: int, squares: bool) -> Design:
+        """The design of columns whose places are known."""
         n_plain = 1 + sum(len(o.gaps) + o.X.shape[1] for o in layouts if o.is_dense)
         width = n_plain + sum(o.squares.stop - o.squares.start for o in layouts)
-        dense = np.empty((len(X), width))
+        dense = np.empty((n, width))
         dense[:, 0] = 1.0
         for own in (o for o in layouts if o.is_dense):
-            for rows in chunks(X):
+            for rows in chunks(own.X):
                 z = own.standard(rows)
                 dense[rows, own.dense] = z
                 if len(own.gaps):
@@ -89,7 +94,7 @@ class Design:
                     dense[rows, own.squares] = -0.5 * z * z
         coded = [o for o in layouts if not o.is_dense]
         n_cells = sum(o.cells.stop - o.cells.start for o in coded)
-        codes = np.empty((len(X), sum(o.X.shape[1] for o in coded)), dtype=np.int32)
+        codes = np.empty((n, sum(o.X.shape[1] for o in coded)), dtype=np.int32)
         first = 0
         for own in coded:
             seen = ~np.isnan(own.X)
@@ -97,6 +102,15 @@ class Design:
             codes[:, first : first + own.X.shape[1]] = np.where(seen, cell, n_cells)
             first += own.X.shape[1]
         return cls(layouts, dense, codes, n_cells, squares, n_plain)
+
+    def of_rows(self, model, X: np.ndarray) -> Design:
+        """The design of other rows, in the same places and units."""
+        own = [part for family, part in zip(model.families, model.split(X), strict=True) if family.n_features]
+        layouts = [
+            replace(layout, X=part, missing=np.isnan(part[:, layout.which]))
+            for layout, part in zip(self.layouts, own, strict=True)
+        ]
+        return Design.filled(layouts, len(X), self.has_squares)
 
     def part(self, rows: np.ndarray) -> Design:
         layouts = [replace(own, X=own.X[rows], missing=own.missing[rows]) for own in self.layouts]
