@@ -27,9 +27,10 @@ def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm 
     """The fit of a problem by a recipe, and what was chosen."""
     recipe.refuse(problem)
     labelled = problem.labelled()
-    choice = recipe.settled(labelled)
+    own = labelled if labelled.blocks is None else replace(labelled, blocks=None)  # a choice is made on the sample
+    choice = recipe.settled(own)
     if choice is None:
-        choice = chosen(recipe.for_choice(recipe.prepared(labelled)), recipe, generator, watch.child("choice"))
+        choice = chosen(recipe.for_choice(recipe.prepared(own)), recipe, generator, watch.child("choice"))
     weight = recipe.options.unlabelled_weight
     is_complete = labelled is problem or weight == 0 or recipe.n_classes(problem) == 1
     if is_complete or recipe.fits_labelled_first:
