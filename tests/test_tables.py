@@ -18,6 +18,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier
 from suffice.choosing.calibration import clipped_losses, doubted_losses
+from suffice.experiments import EXPERIMENTS, Options
 from suffice.families.categorical import Categorical
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.families.gaussian_tied import GaussianTied
@@ -337,3 +338,19 @@ def test_table_classifier_refuses_what_it_cannot_read():
         warnings.simplefilter("error")
         X, y = load_iris(return_X_y=True)
         assert TableClassifier().fit(X, y).predict(X[:2]).shape == (2,)
+
+
+def test_the_lectures_question(tmp_path):
+    report = EXPERIMENTS["lecture-discriminants"].run(Options(quick=True, folder=tmp_path, say=lambda text: None))
+    error = {row.name: row.ours for row in report.rows}
+    right, wrong = (
+        {
+            name: error[f"error, {name}, {kind} assumptions, 320 rows"]
+            for name in ("generative", "conditional", "margin")
+        }
+        for kind in ("right", "wrong")
+    )
+    assert max(right.values()) < min(right.values()) + 0.01  # level
+    assert wrong["generative"] > max(wrong["conditional"], wrong["margin"]) + 0.05  # robust
+    assert -0.6 < report.rows[-1].ours < -0.4  # consistent
+    assert report.pictures[0].exists()
