@@ -28,7 +28,7 @@ class CellAnswers:
     _joint: Any
     _base: Any
 
-    def score_cells(self, X):
+    def score_cells(self, X: Any) -> np.ndarray:
         """log p(cell | the rest of its row): ndarray of shape (n_samples, n_features), NaN where a cell is missing.
 
         Low values are cells that do not fit their rows: wrong entries, exchanged units, swapped columns.
@@ -43,7 +43,7 @@ class CellAnswers:
             result[seen, place] = whole[seen] - self._log_rows(without)
         return self._reader_.in_columns(result)
 
-    def conditional(self, X, column):
+    def conditional(self, X: Any, column: Any) -> Any:
         """p(column | the other observed cells) of every row; what the column holds in X is not looked at.
 
         Of a column of categories: ndarray of shape (n_samples, n_categories), in the order of `categories_[column]`. Of numbers and
@@ -61,7 +61,7 @@ class CellAnswers:
         mean, variance = family.cell_moments(moments)
         return shares, mean[:, own], variance[:, own]
 
-    def predict_column(self, X, column):
+    def predict_column(self, X: Any, column: Any) -> Any:
         """The most probable category of a column given the other cells of every row, or the mean of its numbers."""
         found = self.conditional(X, column)
         if isinstance(found, tuple):
@@ -72,7 +72,7 @@ class CellAnswers:
     def _log_rows(self, rows: np.ndarray) -> np.ndarray:
         return logsumexp(self._joint(rows), axis=1) + self._base(rows)
 
-    def _found_column(self, column) -> tuple[int, int, int]:
+    def _found_column(self, column: Any) -> tuple[int, int, int]:
         """(its family, its place in rows, its place within the family)."""
         reader, name = self._reader_, str(column)
         if name not in reader.kinds:
