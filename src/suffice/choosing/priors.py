@@ -100,3 +100,10 @@ def commonness(X, weights: np.ndarray, alike: np.ndarray | None = None) -> np.nd
 def mean_squared_row(X, weights: np.ndarray) -> float:
     squares = np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else row_sizes(X)[1]
     return max(float(weights @ squares) / float(weights.sum()), 1e-12)
+
+
+def strengths(n_rows: float, n_outcomes: int) -> list[float]:
+    """From a tenth of the rows down by threes to a fraction of a pseudo-example for each outcome."""
+    strongest, weakest = max(0.1 * n_rows, 3.0 * n_outcomes), max(0.2 * n_outcomes, 1e-4 * n_rows)
+    count = max(2, int(np.ceil(np.log(strongest / weakest) / np.log(3.0))) + 1)
+    return [float(value) for value in strongest * 3.0 ** -np.arange(count)]

@@ -16,7 +16,7 @@ import numpy as np
 from ..engines.threads import Engine
 from ..learners.problem import Problem
 from ..learners.watch import Watch
-from .calibration import best_temperature, clipped_losses
+from .calibration import best_temperature
 from .recipes.base import Choice, Fold, HeldOut, Recipe, Trained, Warm
 from .unlabelled import choose_weight, weighted
 
@@ -126,7 +126,7 @@ class Trial:
         temperature = 1.0
         if self.recipe.calibrates:
             temperature = best_temperature(scores, y, weights, precision=1e-2 if self.recipe.counts_errors else 1e-3)
-        losses = weights * clipped_losses(temperature * scores, y)
+        losses = weights * self.recipe.losses(temperature * scores, y)
         if self.recipe.counts_errors:  # words that calibrate to the same log-loss can differ by a point of accuracy
             losses += weights * (scores.argmax(axis=1) != y)
         return temperature, losses

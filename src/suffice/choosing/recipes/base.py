@@ -174,6 +174,10 @@ class Recipe(ABC):
     @abstractmethod
     def fold_scores(self, problem: Problem, fold: Fold, setting: Setting | None) -> np.ndarray: ...
 
+    def losses(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """What rows held out lose: settings are compared by it."""
+        return clipped_losses(scores, y)
+
     def kept_of(self, fold: Fold) -> dict:
         """What of a fold's memory the next setting begins with, if it cannot be computed again."""
         return {name: fold.memory[name] for name in ("multipliers",) if name in fold.memory}
@@ -266,6 +270,9 @@ def kept(reason: str, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) ->
     before = float(weights @ clipped_losses(scores, y))
     rows = (1 - background) * softmax(temperature * scores, axis=1) + background * frequency
     after = -float(weights @ np.log(rows[np.arange(len(y)), y]))
+    if (rows.argmax(axis=1) != scores.argmax(axis=1)).any():  # too few rows to tell what is background
+        background, temperature = 0.0, start
+        after = float(weights @ clipped_losses(temperature * scores, y))
     if after >= before * (1 - ENOUGH):
         background, temperature = 0.0, 1.0
     return Choice(None, temperature, min(before, after), reason, background)
