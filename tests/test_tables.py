@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
 from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier
+from suffice.choosing.calibration import clipped_losses, doubted_losses
 from suffice.families.categorical import Categorical
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.families.gaussian_tied import GaussianTied
@@ -99,16 +100,43 @@ def test_the_settled_density_has_the_moments_of_the_rows():
     np.testing.assert_allclose(poisson.count.sum(axis=0), w @ X[:, 4:5], atol=1e-2)
 
 
-def test_correlated_columns_keep_their_posteriors():
+@pytest.mark.parametrize("own", [1.0, 0.1, 0.0])
+def test_correlated_columns_keep_their_posteriors_and_have_the_covariance_of_the_rows(own):
     X, y = load_wine(return_X_y=True)
     model, weights, nothing = Joint.of(GaussianTied.for_data(X, 3)), np.ones(len(y)), np.zeros(0, dtype=int)
-    design = Design.of(model, X, y, weights, np.zeros(X.shape[1], dtype=bool), squares=False)
+    design = Design.of(model, X, y, weights, np.zeros(X.shape[1], dtype=bool), squares=False, own=own)
     goal = Conditional.of(design, ClassSums(design, y, weights, 3), 1.0, 0.0, True)
     T = goal.solved(None, 1e-10, 300)
     moments = settled(model, goal, T, Tellers(nothing, nothing))
     np.testing.assert_allclose(
         softmax(model.log_joint(moments, X), axis=1), softmax(goal.scores(T, design), axis=1), atol=1e-7
     )
+    mean, within = model.families[0].parameters(moments.columns[0])
+    apart = (mean - moments.mass @ mean) * np.sqrt(moments.mass)[:, None]
+    found, spread = within + apart.T @ apart, X.std(axis=0)
+    np.testing.assert_allclose(found / np.outer(spread, spread), np.corrcoef(X.T), atol=0.02)
+
+
+def test_rows_held_out_take_no_part_in_the_covariance():
+    X, y = load_wine(return_X_y=True)
+    model, weights = Joint.of(GaussianTied.for_data(X, 3)), np.ones(len(y))
+    train, held_out = np.arange(0, len(y), 2), np.arange(1, len(y), 2)
+    designs = []
+    for labels in (y, np.where(np.arange(len(y)) % 2, 0, y)):  # those of the rows held out are others
+        design = Design.of(model, X, labels, weights, np.zeros(X.shape[1], dtype=bool), squares=False, own=0.0)
+        designs.append(design.split(train, held_out, labels, weights, 0.0))
+    for one, other in zip(*designs, strict=True):
+        np.testing.assert_array_equal(one.dense, other.dense)
+
+
+def test_one_more_row_that_is_wrong():
+    """All rows right: the surer, the less they lose, but not with one more; where rows are wrong it changes little."""
+    y, sure = np.array([0, 1] * 20), np.array([[1.0, -1.0], [-1.0, 1.0]] * 20)
+    plain, doubted = (
+        [losses(t * sure, y).mean() for t in (1.0, 2.0, 10.0)] for losses in (clipped_losses, doubted_losses)
+    )
+    assert plain[0] > plain[1] > plain[2]
+    assert doubted[0] > doubted[1] < doubted[2]
 
 
 def test_kernels_and_their_twins():

@@ -49,6 +49,7 @@ class Categorical(Family):
 
     kernels = "suffice.kernels.families.categorical"
     conditional = "categories"
+    takes_codes = True
     outcome_axis = -1
     is_normalised = True
 
@@ -214,6 +215,11 @@ class Categorical(Family):
     @override
     def moments_of_state(self, state: tuple) -> Moments:
         return Moments(state[0].copy(), state[1].copy())
+
+    @override
+    def cell_shares(self, moments: Moments, j) -> np.ndarray | None:
+        start = int(self.offset[j])
+        return self.probabilities(moments)[start : start + int(self.n_categories[j])].T
 
     @override
     def imputed(self, moments: Moments, X, responsibilities):

@@ -28,7 +28,7 @@ from ...losses import loss_named
 from .. import priors
 from ..calibration import best_background, clipped_losses, shares
 from ..folds import deal
-from ..priors import Setting
+from ..priors import Setting, strengths
 from ..search import Axis, Plan
 from . import in_blocks
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, kept, noted
@@ -41,13 +41,6 @@ TRIAL_EPOCHS, COARSE_EPOCHS, TRIAL_TOL = 8, 5, 1e-2  # of a fold's fit
 AXES = (Axis("second", ((0.03, 0.1, 0.3, 1.0),), neighbours=True),)
 COARSE_AXES = (Axis("second", ((0.1,),), neighbours=True),)
 UNLABELLED_SHARES = (0.1, 0.3, 1.0)  # of the labelled rows' weight
-
-
-def strengths(n_rows: float, n_outcomes: int) -> list[float]:
-    """From a tenth of the rows down by threes to a fraction of a pseudo-example for each outcome."""
-    strongest, weakest = max(0.1 * n_rows, 3.0 * n_outcomes), max(0.2 * n_outcomes, 1e-4 * n_rows)
-    count = max(2, int(np.ceil(np.log(strongest / weakest) / np.log(3.0))) + 1)
-    return [float(value) for value in strongest * 3.0 ** -np.arange(count)]
 
 
 @dataclass(frozen=True)
@@ -166,9 +159,8 @@ class Tables(Recipe):
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
         if mean <= EVIDENCE * (1 + 100 / len(y)) * spread:
-            return kept(
-                f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood", baseline, y, weights
-            )
+            reason = f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood"
+            return kept(reason, baseline, y, weights)
         accuracy = float(weights @ (scores.argmax(axis=1) == y))
         before = float(weights @ (baseline.argmax(axis=1) == y))
         if accuracy < before:
@@ -178,9 +170,8 @@ class Tables(Recipe):
 
     def calibrated(self, held_out: HeldOut, setting, score: float) -> Choice:
         frequency = shares(held_out.class_counts)
-        background, temperature = best_background(
-            held_out.scores, held_out.y, held_out.weights, held_out.temperature, frequency, free=self.calibrates
-        )
+        rows = held_out.scores, held_out.y, held_out.weights
+        background, temperature = best_background(*rows, held_out.temperature, frequency, free=self.calibrates)
         return Choice(setting, temperature, score, f"held-out log-loss {score:.4f}", background)
 
     # -- the fit ------------------------------------------------------------------------------------------------------
@@ -293,8 +284,7 @@ class Tables(Recipe):
         elif not model.is_latent(problem.X):
             fit = noted(Fit(start, problem.measure(start) if model.in_domain(start) else None, n_iter=1))
         else:
-            most, tol = options.max_epochs, options.tol
-            fit = run(self.learner(problem), problem, start, generator, max_epochs=most, tol=tol, watch=watch)
+            fit = self.solved(self.learner(problem), problem, start, generator, watch)
         return Trained(problem, fit, choice, statistics)
 
     # -- rows without a label -----------------------------------------------------------------------------------------

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
 from ..answers import Answers as ClassifierAnswers
 from ..checks import check_whole
+from ..explaining import LEAST, Explanation, odds_of
+from ..kinds import Seed
 
 
 class ClassAnswers(ClassifierAnswers):
@@ -23,9 +27,12 @@ class ClassAnswers(ClassifierAnswers):
     changes_: bool
     _sequences: Any  # HMMClassifier's
     _one_hmm: Any
+    _takes_series: bool
+    _column_names: Any  # Contract's
+    _log_probabilities: Any  # Explains'
 
     @override
-    def predict(self, X, cost=None, *, lengths=None):
+    def predict(self, X: Any, cost: Any = None, *, lengths: Any = None) -> np.ndarray:
         """The most probable class of every sequence, or the one of least expected cost.
 
         Parameters
@@ -38,30 +45,30 @@ class ClassAnswers(ClassifierAnswers):
         return super().predict(self._sequences(X, lengths, reset=False), cost)
 
     @override
-    def predict_proba(self, X, *, lengths=None):
+    def predict_proba(self, X: Any, *, lengths: Any = None) -> np.ndarray:
         """p(y | x) of every sequence, calibrated on held-out sequences where something was chosen on them."""
         check_is_fitted(self)
         return super().predict_proba(self._sequences(X, lengths, reset=False))
 
     @override
-    def predict_log_proba(self, X, *, lengths=None):
+    def predict_log_proba(self, X: Any, *, lengths: Any = None) -> np.ndarray:
         """log p(y | x) of every sequence."""
         check_is_fitted(self)
         return super().predict_log_proba(self._sequences(X, lengths, reset=False))
 
     @override
-    def predict_joint_log_proba(self, X, *, lengths=None):
+    def predict_joint_log_proba(self, X: Any, *, lengths: Any = None) -> np.ndarray:
         """log p(x, y) of every sequence and class (without parts that no class depends on); missing cells are integrated out."""
         check_is_fitted(self)
         return super().predict_joint_log_proba(self._sequences(X, lengths, reset=False))
 
     @override
-    def score_samples(self, X, *, lengths=None):
+    def score_samples(self, X: Any, *, lengths: Any = None) -> np.ndarray:
         """log p(x) of every sequence (of its observed cells; with `changes_`, of steps and their changes)."""
         check_is_fitted(self)
         return super().score_samples(self._sequences(X, lengths, reset=False))
 
-    def score(self, X, y, sample_weight=None, *, lengths=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, lengths: Any = None) -> float:
         """The share of sequences whose class is right."""
         from .class_reading import labels_of
 
@@ -69,9 +76,43 @@ class ClassAnswers(ClassifierAnswers):
         steps = self._sequences(X, lengths, reset=False)
         return float(accuracy_score(labels_of(y, steps), self.predict(steps), sample_weight=sample_weight))
 
+    def explain(self, X: Any, y: Any = None, *, lengths: Any = None) -> Explanation:
+        """What every column adds to the log-odds of the predicted class of a sequence: the effect of making it missing at all steps.
+
+        Parameters
+        ----------
+        X, lengths : as in `fit`
+        y : a label, or array-like of n_sequences labels, default=None
+            Classes to explain in the place of the predicted ones.
+
+        Returns
+        -------
+        Explanation
+            Its parts do not add up to the log-odds; its constant is what the classes' frequencies (and lengths) say.
+        """
+        check_is_fitted(self)
+        rows = self._new_rows(self._sequences(X, lengths, reset=False))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = self._logs(rows)
+            codes = logs.argmax(axis=1) if y is None else self._codes(y, len(logs))
+            log_odds, width = odds_of(logs, codes), rows.steps.shape[1]
+            parts = np.zeros((len(codes), width))
+            for j in range(width):
+                parts[:, j] = log_odds - odds_of(self._logs(without_column(rows, j)), codes)
+            constant = odds_of(self._logs(replace(rows, steps=np.full_like(rows.steps, np.nan))), codes)
+        names = self._column_names() if not self._takes_series else None
+        parts = self._reader_.in_columns(parts)
+        return Explanation(
+            self.classes_[codes], log_odds, constant, parts, names or [f"x{j}" for j in range(width)], False
+        )
+
+    def _logs(self, rows: Any) -> np.ndarray:
+        """log p(y | x) of sequences as the chains take them."""
+        return self._log_probabilities(np.maximum(self._joint(rows), LEAST * 1e3))
+
     # -- the models of the classes ------------------------------------------------------------------------------------
 
-    def hmm(self, label):
+    def hmm(self, label: Any) -> Any:
         """The hidden Markov model of a class, fitted: paths, filters, forecasts, samples, missing cells and all else it answers."""
         check_is_fitted(self)
         (code,) = self._codes([label], 1)
@@ -87,7 +128,9 @@ class ClassAnswers(ClassifierAnswers):
         return model
 
     @override
-    def sample(self, n_samples=1, y=None, random_state=None, *, n_steps=None):
+    def sample(
+        self, n_samples: int = 1, y: Any = None, random_state: Seed = None, *, n_steps: int | None = None
+    ) -> Any:
         """(X, y): sequences and labels drawn from the model; not where the chains see changes (`changes_`).
 
         Parameters
@@ -112,7 +155,7 @@ class ClassAnswers(ClassifierAnswers):
         return drawn, self.classes_[codes]
 
     @override
-    def impute(self, X, y=None, return_std=False):
+    def impute(self, X: Any, y: Any = None, return_std: bool = False) -> Any:
         """X, a list of sequences, with missing cells at their expectation given all that was observed of the sequence and its class
         (the most probable one, unless y is given); with `return_std` also the standard deviations."""
         check_is_fitted(self)
@@ -125,6 +168,13 @@ class ClassAnswers(ClassifierAnswers):
         return (filled, [part[1][0] for part in found]) if return_std else filled
 
     @override
-    def sample_missing(self, X, y=None, random_state=None):
+    def sample_missing(self, X: Any, y: Any = None, random_state: Seed = None) -> None:
         """Not for sequences: `impute` gives expectations and standard deviations."""
         raise NotImplementedError("missing cells of sequences are not drawn: use impute, or hmm(label).sample")
+
+
+def without_column(rows: Any, j: int) -> Any:
+    """The sequences with a column missing."""
+    steps = rows.steps.copy()
+    steps[:, j] = np.nan
+    return replace(rows, steps=steps)

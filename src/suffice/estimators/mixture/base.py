@@ -4,51 +4,60 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
 from typing_extensions import override
 
 from ...engines.threads import Engine, n_threads
-from ...learners.accelerated import AcceleratedEM
-from ...learners.driver import Fit, run
-from ...learners.em import BatchEM, MixtureProblem
+from ...learners.driver import Fit
+from ...learners.em import MixtureProblem
 from ...learners.expectation import Rows
-from ...learners.online import OnlineEM, OnlineProblem, begun, stream
-from ...learners.starts import STARTS, start_shares
-from ...learners.variational import VariationalEM, VariationalProblem
-from ...learners.watch import Watch
+from ...learners.online import begun, stream
+from ...learners.starts import STARTS
 from ...reading.base import Reader
 from ...reading.frames import taken
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...reading.labels import checked_labels
-from ...structures.component_prior import ComponentPrior, default_amount
-from ...structures.posterior import ConjugatePrior
+from ...saving.schema import require
 from .. import loaded
-from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number
+from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number, is_whole
 from ..contract import Contract
+from ..kinds import Path, Seed
 from ..scale import RowsOf, refuse, scaled, shell_of
-from ..warm import Last, last_fit
+from ..warm import last_fit
 from .answers import Answers
+from .cells import CellAnswers
+from .runs import Runs
 
 ALGORITHMS = ("em", "accelerated", "online", "variational")
 
 
-class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
+class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator):
     """Base of the mixtures. A subclass says how rows are read (`_reader`), which structure they get (`_structure`) and what it shows
     (`_expose`, `_n_parameters`)."""
+
+    n_iter_: int
+    converged_: bool
+    stopped_: str
+    reseeded_: Any
 
     _estimator_type = "density_estimator"
 
     def __init__(
-        self, n_components=1, *, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto", algorithm="em",
-        batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False, verbose=0,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, n_components: int | str = 1, *, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1, init_params: str = "kmeans",
+        prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         self.n_components = n_components
+        self.n_members = n_members
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
@@ -71,7 +80,8 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         """How rows are read."""
         raise NotImplementedError
 
-    def _structure(self, reader: Any, rows, n_outcomes: int, weights: np.ndarray) -> Any:
+    @override
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         raise NotImplementedError
 
     def _expose(self, structure: Any, moments: Any) -> None:
@@ -85,7 +95,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X, y=None, sample_weight=None, labels=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, labels: Any = None) -> Self:
         """Learn from rows X.
 
         Parameters
@@ -106,135 +116,49 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         self._fit(X, sample_weight, labels)
         return self
 
-    def fit_predict(self, X, y=None, sample_weight=None, labels=None):
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, labels: Any = None
+    ) -> np.ndarray:
         """Learn from rows X and return their most probable components."""
         return self.fit(X, sample_weight=sample_weight, labels=labels).predict(X)
 
-    def _fit(self, X, sample_weight, labels) -> None:
+    def _fit(self, X: Any, sample_weight: Any, labels: Any) -> None:
         self._check_parameters()
         last, reader = last_fit(self), self._reader()
         whole = scaled(self, X, None, sample_weight, labelled=False)
         if whole is not None:
-            if self.algorithm not in ("em", "accelerated") or labels is not None:
+            if self.algorithm not in ("em", "accelerated") or labels is not None or self.n_members not in (1, "auto"):
                 refuse(self, whole.data)
             X, sample_weight = whole.sample.X, whole.sample.weights
         X = self._validated(reader, X, reset=True)
         watch = self._watch(X, sample_weight, labels) if whole is None else whole.watch(self)
         rows, weights, labels = self._training_rows(reader, X, sample_weight, labels, reset=True)
         generator = np.random.default_rng(self._fit_seed(watch))
-        model = self._centred(self._structure(reader, rows, self.n_components, weights), rows, weights)
-        last = last if last is not None and last.fits(model, reader) else None
-        model = model if last is None else last.structure
         engine = Engine(n_threads(self.n_jobs))
         with one_blas_thread(), engine.open():
-            problem = MixtureProblem(Rows(model.form(rows), weights, labels, engine=engine), None)
-            all_rows = None if whole is None else whole.rows(RowsOf(shell_of(self), reader), model)
-            problem, fit = self._run(problem, generator, last, watch, all_rows)
+            all_rows = None if whole is None else partial(whole.rows, RowsOf(shell_of(self), reader))
+            problem, fit = self._members(reader, rows, weights, labels, generator, last, watch, engine, all_rows)
         watch.close()
         self._reader_ = reader
         self._keep(problem, fit)
         self._stream: Any = None
 
-    def _run(
-        self, problem: MixtureProblem, generator, last: Last | None, watch: Watch, all_rows=None
-    ) -> tuple[Any, Fit]:
-        """The best of the starts. Where the problem's rows are a sample, starts are found there and `all_rows` are fitted."""
-        best: Fit | None = None
-        given = self._given_start(problem)
-        for child in generator.spawn(self.n_init if given is None and last is None else 1):
-            statistics = self._start_statistics(problem, child)
-            if all_rows is not None:
-                statistics = statistics * (float(all_rows.weights.sum()) / float(statistics.mass.sum()))
-            if problem.prior is None:
-                problem = self._with_prior(problem, statistics)
-            start = problem.prior.posterior(statistics)
-            if last is not None:
-                start = self._warm_start(problem, last)
-            elif given is not None:
-                start = given
-            fit = self._solve(problem if all_rows is None else replace(problem, rows=all_rows), start, child, watch)
-            if best is None or fit.measure.objective < best.measure.objective:  # type: ignore[union-attr]
-                best = fit
-        assert best is not None
-        return problem if all_rows is None else replace(problem, rows=all_rows), best
-
-    def _warm_start(self, problem: MixtureProblem, last: Last):
-        if self.algorithm != "variational":
-            return last.moments
-        if last.posterior is not None:
-            return last.posterior
-        rows = problem.rows
-        return problem.prior.posterior(rows.expected(rows.form.coefficients(last.moments)).statistics)
-
-    def _start_statistics(self, problem: MixtureProblem, generator):
-        rows, model = problem.rows, problem.model
-        used, shares, _ = start_shares(
-            model, rows.form.X, rows.weights, self.init_params, generator, rows.labels if self._has_labels else None
-        )
-        statistics = self._statistics_of(model, used, shares)
-        if self.init_params == "random_from_data":  # single rows have no spread: as much as the parts of a partition
-            _, parts, _ = start_shares(model, rows.form.X, rows.weights, "k-means++", generator)
-            spread = self._statistics_of(model, used, parts) if len(parts) == len(shares) else statistics
-            statistics = statistics + self._pseudo(model, spread, 1.0).pseudo(statistics)
-        return statistics * (float(rows.weights.sum()) / max(float(statistics.mass.sum()), 1e-300))
-
-    def _statistics_of(self, model, X, shares):
-        if not model.is_latent(X):
-            return model.expected_statistics(X, shares)
-        labels = shares.argmax(axis=1)  # correlated columns with missing cells: a first estimate completes them
-        return model.statistics(X, labels, shares.sum(axis=1))
-
-    def _pseudo(self, model, statistics, amount: float):
-        return ComponentPrior.of(model, statistics, amount, 1.0 / model.n_outcomes)
-
-    def _with_prior(self, problem: MixtureProblem, statistics) -> MixtureProblem:
-        if self.algorithm == "variational":
-            concentration = self.weight_concentration_prior
-            concentration = 1.0 / self.n_components if concentration is None else float(concentration)
-            prior = ConjugatePrior.of(problem.model, problem.rows.form, statistics, concentration)
-            return VariationalProblem(problem.rows, prior)
-        prior = self._component_prior(problem.model, statistics)
-        if self.algorithm == "online":
-            return OnlineProblem(problem.rows, prior, reseeds=False)
-        return replace(problem, prior=prior, reseeds=prior.amount > 0)
-
-    def _component_prior(self, model, statistics):
-        amount = default_amount(model) if self.prior == "auto" else float(self.prior)
-        return ComponentPrior.of(model, statistics, amount, min(amount, 1.0) / model.n_outcomes)
-
-    def _given_start(self, problem: MixtureProblem):
-        return None
-
-    def _solve(self, problem: MixtureProblem, start, generator, watch: Watch) -> Fit:
-        learner: Any = BatchEM()
-        if self.algorithm == "online":
-            learner = OnlineEM(self._batch_rows())
-        elif self.algorithm == "variational":
-            learner = VariationalEM()
-        elif self.algorithm == "accelerated":
-            learner = AcceleratedEM()
-        return run(
-            learner, problem, start, generator,
-            max_epochs=self.max_iter, tol=self.tol, watch=watch, keep_best=self.algorithm != "online",
-        )  # fmt: skip
-
-    def _batch_rows(self) -> int:
-        return 1000 if self.batch_size is None else int(self.batch_size)
-
-    def _keep(self, problem, fit: Fit) -> None:
+    def _keep(self, problem: Any, fit: Fit) -> None:
         model = problem.model
         self._stored_model, self.moments_ = model, fit.moments
         self.__dict__.pop("posterior_", None)
         if self.algorithm == "variational":
-            self.posterior_ = fit.moments
-            self.moments_ = problem.prior.mean_moments(fit.moments)
+            self.posterior_: Any = fit.moments
+            self.moments_: Any = problem.prior.mean_moments(fit.moments)
         base = problem.rows.mean_base_measure()
         assert fit.measure is not None and fit.first is not None
-        self.lower_bounds_ = [base - value for value in (fit.history["nll"] if fit.history else [])]
-        self.lower_bound_ = base - fit.measure.nll
+        self.lower_bounds_: list[Any] = [base - value for value in (fit.history["nll"] if fit.history else [])]
+        self.lower_bound_: float = base - fit.measure.nll
         self.lower_bounds_.insert(0, base - fit.first.nll)
-        self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
-        self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
+        self.n_iter_, self.converged_ = fit.n_iter, fit.converged
+        self.history_: dict[str, list[Any]] = {
+            name: values for name, values in fit.history.items() if np.isfinite(values).any()
+        }
         self.stopped_, self.reseeded_ = fit.stopped, list(getattr(fit.memory, "reseeded", ()))
         self._finish(model)
         if not fit.converged and self.algorithm != "online":
@@ -244,13 +168,14 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
                 stacklevel=5,
             )
 
-    def _finish(self, model) -> None:
+    def _finish(self, model: Any) -> None:
         self._note_built()
-        self.weights_ = self.moments_.mass / self.moments_.mass.sum()
+        self.weights_: np.ndarray = self.moments_.mass / self.moments_.mass.sum()
+        self.n_components_: int = len(self.weights_)
         self._expose(model, self.moments_)
 
     @all_or_nothing
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one batch of a stream (stepwise EM); the first batch also finds the start, so it should not be small.
 
         Parameters
@@ -265,6 +190,8 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         """
         self._check_parameters()
         first, begins = getattr(self, "_stream", None) is None, not hasattr(self, "moments_")
+        if begins and not self._is_plain:
+            return self.fit(X, sample_weight=sample_weight)
         if not begins:
             self._check_unchanged()
         reader = self._reader() if begins else self._reader_
@@ -300,28 +227,29 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _training_rows(self, reader, X, sample_weight, labels, *, reset: bool):
+    def _training_rows(self, reader: Any, X: Any, sample_weight: Any, labels: Any, *, reset: bool) -> Any:
         weights = checked_weights(sample_weight, X)
-        labels, self._has_labels = checked_labels(labels, X.shape[0], self.n_components)
+        least = 1 if self._is_auto else self.n_components
+        if labels is not None and not self._is_plain:
+            raise ValueError("labels are of the components of one mixture: give n_components, and n_members=1")
+        labels, self._has_labels = checked_labels(labels, X.shape[0], least)
         if (weights == 0).all():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
         if (weights == 0).any():
             keep = np.flatnonzero(weights > 0)
             X = taken(X, keep)
             weights, labels = weights[keep], labels[keep]
-        rows = reader.learn(X, self._column_names()) if reset else reader.read(X)
-        if reset and X.shape[0] < self.n_components:
+        rows = reader.scaled(reader.learn(X, self._column_names())) if reset else reader.rows(X)
+        if reset and X.shape[0] < least:
             raise ValueError(
-                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {X.shape[0]}"
+                f"Expected n_samples >= n_components but got n_components = {least}, n_samples = {X.shape[0]}"
             )
         return rows, weights, labels
 
-    def _centred(self, model, rows, weights):
-        """Weighted means as the location, so that a row of weight 2 is the row twice (only rounding and variational priors see it)."""
-        return model if (weights == weights[0]).all() else model.centred(rows, weights)
-
     def _check_parameters(self) -> None:
-        for name in ("n_components", "max_iter", "n_init"):
+        for name in ("n_components", "n_members"):
+            check_whole(name, getattr(self, name), auto=True)
+        for name in ("max_iter", "n_init"):
             check_whole(name, getattr(self, name))
         check_one_of("algorithm", self.algorithm, ALGORITHMS)
         check_one_of("init_params", self.init_params, STARTS)
@@ -331,20 +259,31 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         check_positive("weight_concentration_prior", self.weight_concentration_prior, none=True)
         check_whole("batch_size", self.batch_size, none=True)
         check_jobs(self.n_jobs)
+        if self.algorithm == "variational" and not self._is_plain:
+            raise ValueError(
+                "algorithm='variational' empties the components that the rows do not need by itself: give n_components as the most "
+                "there may be, and n_members=1"
+            )
 
     def _check_loaded(self) -> None:
         loaded.check_mixture(self)
 
-    def _template(self, rows) -> Any:
+    def _template(self, rows: Any) -> Any:
         """The structure of such rows that this estimator builds: what a file must hold."""
-        return self._structure(self._reader_, rows, int(self.n_components), np.ones(rows.shape[0]))
+        return self._structure(self._reader_, rows, self._size(), np.ones(rows.shape[0]))
+
+    def _size(self) -> int:
+        """The components of the mixture that answers: those of all members."""
+        found = self.n_components if self._is_plain else self.n_components_
+        require(is_whole(found), f"n_components_ must be a positive whole number, and is {found!r}")
+        return int(found)
 
     @override
-    def _report(self, number: int, line: dict) -> None:
+    def _report(self, number: int, line: dict[Any, Any]) -> None:
         text = f"{type(self).__name__} pass {number}: mean log-likelihood {-line['nll']:.6f}, {line['seconds']:.1f} s"
         print(text, flush=True)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = self._tagged(super().__sklearn_tags__(), self._reader())
         # scikit-learn's check of sparse rows asks these of anything with `predict_proba`, and then for two columns or four
         tags.classifier_tags = ClassifierTags(multi_class=self.n_components == 4)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from typing_extensions import override
 
 from ...families.bernoulli import Bernoulli
@@ -15,8 +18,8 @@ from ...structures.joint import Joint
 from ...structures.words import BernoulliWords
 from ...structures.words import Words as WordStructure
 from ..families import mixed_structure, shown_columns
+from ..kinds import Path, Seed
 from .base import Mixture
-from .cells import CellAnswers
 from .sections import documented
 
 
@@ -42,33 +45,35 @@ class BernoulliMixture(Mixture):
     """
 
     def __init__(
-        self, n_components=1, *, binarize=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
-        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, n_components: int | str = 1, *, binarize: float | None = None, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.binarize = binarize
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Flags(self.binarize)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return BernoulliWords.of(Bernoulli.for_data(rows, n_outcomes))
 
     @override
-    def _expose(self, model, moments):
-        self.probabilities_ = model.family.probabilities(moments.columns[0])[1::2].T.copy()
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.probabilities_: Any = model.family.probabilities(moments.columns[0])[1::2].T.copy()
 
     @override
-    def _n_parameters(self):
-        return self.probabilities_.size + self.n_components - 1
+    def _n_parameters(self) -> int:
+        return self.probabilities_.size + len(self.probabilities_) - 1
 
 
 @documented
@@ -98,35 +103,37 @@ class CategoricalMixture(Mixture):
     """
 
     def __init__(
-        self, n_components=1, *, min_categories=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
-        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, n_components: int | str = 1, *, min_categories: Any = None, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.min_categories = min_categories
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Codes(self.min_categories)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return Joint.of(Categorical(n_outcomes, rows.shape[1], reader.n_categories))
 
     @override
-    def _expose(self, model, moments):
-        self.categories_ = self._reader_.categories
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.categories_: Any = self._reader_.categories
         shares = model.family.probabilities(moments.columns[0])
-        self.probabilities_ = [part.T.copy() for part in model.family.columns_of(shares)]
+        self.probabilities_: list[Any] = [part.T.copy() for part in model.family.columns_of(shares)]
 
     @override
-    def _n_parameters(self):
-        return self.n_components * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components - 1
+    def _n_parameters(self) -> int:
+        return self.n_components_ * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components_ - 1
 
 
 @documented
@@ -148,20 +155,20 @@ class MultinomialMixture(Mixture):
     """
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Words(type(self).__name__)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return WordStructure.of(Multinomial.for_data(rows, n_outcomes, weights))
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         count = model.counts_of(moments)
-        self.probabilities_ = (count / count.sum(axis=0)).T.copy()
+        self.probabilities_: Any = (count / count.sum(axis=0)).T.copy()
 
     @override
-    def _n_parameters(self):
+    def _n_parameters(self) -> int:
         K, d = self.probabilities_.shape
         return K * (d - 1) + K - 1
 
@@ -183,25 +190,29 @@ class PoissonMixture(Mixture):
     """
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Counts(type(self).__name__)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return Joint.of(Poisson.for_data(rows, n_outcomes))
 
     @override
-    def _expose(self, model, moments):
-        self.rates_ = model.family.rates(moments.columns[0])
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.rates_: Any = model.family.rates(moments.columns[0])
 
     @override
-    def _n_parameters(self):
-        return self.rates_.size + self.n_components - 1
+    def _n_parameters(self) -> int:
+        return self.rates_.size + len(self.rates_) - 1
 
 
 @documented
-class MixedMixture(CellAnswers, Mixture):
+class MixedMixture(Mixture):
     """A mixture for one table with columns of several kinds: numbers, categories, yes and no, counts.
+
+    By default for what a table says of itself: any column given the others (`conditional`, `predict_column`), missing cells
+    (`impute`, `sample_missing`), cells that do not fit their rows (`score_cells`). How many components say most of held-out cells
+    is found by the fit, which pools those of several mixtures.
 
     PARAMETERS
     kinds : dict {column: kind}, list of kinds, one kind or "auto", default="auto"
@@ -223,36 +234,48 @@ class MixedMixture(CellAnswers, Mixture):
     >>> labels = MixedMixture(2, random_state=0).fit_predict(X)
     >>> bool(labels[0] == labels[4] != labels[1])
     True
+    >>> model = MixedMixture(2, random_state=0).fit(X)
+    >>> model.predict_column(X[:2], "hair").tolist()
+    ['long', 'short']
     """
 
+    kinds_: Any
+    categories_: Any
+    means_: dict[Any, Any]
+    variances_: dict[Any, Any]
+    probabilities_: dict[Any, Any]
+    rates_: dict[Any, Any]
+
     def __init__(
-        self, n_components=1, *, kinds="auto", tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
-        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, n_components: int | str = "auto", *, kinds: Any = "auto", tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.kinds = kinds
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Ordered(self.kinds)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return mixed_structure(reader, rows, n_outcomes)
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         reader = self._reader_
         self.kinds_, self.categories_ = reader.kinds, reader.categories
         self.means_, self.variances_, self.probabilities_, self.rates_ = shown_columns(reader, model, moments)
 
     @override
-    def _n_parameters(self):
+    def _n_parameters(self) -> int:
         each = 2 * len(self.means_) + len(self.rates_) + sum(part.shape[1] - 1 for part in self.probabilities_.values())
-        return self.n_components * each + self.n_components - 1
+        return self.n_components_ * each + self.n_components_ - 1
