@@ -278,6 +278,22 @@ def test_what_cannot_be_done_is_said(folder, tmp_path):
         pass
 
 
+def test_the_command_line_gives_the_same_bits(folder, digests, tmp_path):
+    from typer.testing import CliRunner
+
+    from suffice.cli.app import app
+
+    out = tmp_path / "m.sfc"
+    given = ["train", f"{folder}/*.parquet", "--target", "y", "--loss", "nll", "-o", str(out)]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 0, done.output
+    trained, data = suffice.load(out), Dataset(f"{folder}/*.parquet", target="y")
+    assert digest(trained.model) == digest(GaussianNB(loss="nll").fit(data))
+    assert trained.columns == tuple(COLUMNS)
+    both = CliRunner().invoke(app, [*given, "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"])
+    assert both.exit_code != 0
+
+
 # -- the rounded hinge -------------------------------------------------------------------------------------------------
 
 

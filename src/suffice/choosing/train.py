@@ -27,9 +27,9 @@ def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm 
     """The fit of a problem by a recipe, and what was chosen."""
     recipe.refuse(problem)
     labelled = problem.labelled()
-    own = labelled if labelled.blocks is None else replace(labelled, blocks=None)  # a choice is made on the sample
-    choice = recipe.settled(own)
+    choice = recipe.settled(labelled)
     if choice is None:
+        own = labelled if labelled.blocks is None else replace(labelled, blocks=None)  # a choice is made on the sample
         choice = chosen(recipe.for_choice(recipe.prepared(own)), recipe, generator, watch.child("choice"))
     weight = recipe.options.unlabelled_weight
     is_complete = labelled is problem or weight == 0 or recipe.n_classes(problem) == 1

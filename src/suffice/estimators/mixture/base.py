@@ -127,7 +127,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         last, reader = last_fit(self), self._reader()
         whole = scaled(self, X, None, sample_weight, labelled=False)
         if whole is not None:
-            if self.algorithm not in ("em", "accelerated") or labels is not None:
+            if self.algorithm not in ("em", "accelerated") or labels is not None or self.n_members not in (1, "auto"):
                 refuse(self, whole.data)
             X, sample_weight = whole.sample.X, whole.sample.weights
         X = self._validated(reader, X, reset=True)
@@ -136,8 +136,8 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         generator = np.random.default_rng(self._fit_seed(watch))
         engine = Engine(n_threads(self.n_jobs))
         with one_blas_thread(), engine.open():
-            everything = None if whole is None else partial(whole.rows, RowsOf(shell_of(self), reader))
-            problem, fit = self._members(reader, rows, weights, labels, generator, last, watch, engine, everything)
+            all_rows = None if whole is None else partial(whole.rows, RowsOf(shell_of(self), reader))
+            problem, fit = self._members(reader, rows, weights, labels, generator, last, watch, engine, all_rows)
         watch.close()
         self._reader_ = reader
         self._keep(problem, fit)

@@ -74,23 +74,20 @@ class Runs:
         return int(self.n_members)
 
     def _members(
-        self, reader, rows, weights, labels, generator, last: Last | None, watch: Watch, engine: Engine, everything=None
-    ) -> tuple[MixtureProblem, Fit]:  # fmt: skip
-        """(problem, fit) of the mixture that answers: the components of all members, of a number that was given or chosen.
-
-        `everything(model)` are all rows where those here are a sample of data in blocks: only the last fit sees them.
-        """
+        self, reader, rows, weights, labels, generator, last: Last | None, watch: Watch, engine: Engine, all_rows=None
+    ):
+        """(problem, fit) of the mixture that answers: the components of all members, of a number that was given or chosen. Where the
+        rows are a sample, `all_rows(model)` are fitted in the end, by one member."""
         template = self._structure(reader, rows, 1, weights)
-        n = self._n_members(template, rows.shape[0])
+        n = 1 if all_rows is not None else self._n_members(template, rows.shape[0])
         size: Any = self.n_components
         self.candidates_, self.choice_ = [], f"{size} components, as given"
 
-        def fit(X, own_weights, size: int, child, last=None, everything=None):
+        def fit(X, own_weights, size: int, child, last=None):
             known = np.full(len(own_weights), -1, dtype=labels.dtype) if self._is_auto else labels
             children = [child] if n == 1 else child.spawn(n)
-            parts = (reader, X, own_weights, known, size)
-            found = [self._one(*parts, own, last, watch, engine, everything) for own in children]
-            return self._pooled(found, engine, everything)
+            found = [self._one(reader, X, own_weights, known, size, own, last, watch, engine) for own in children]
+            return self._pooled(found, engine)
 
         if self._is_auto:
             by_rows = not isinstance(rows, np.ndarray) or not all(f.has_independent_columns for f in template.families)
@@ -101,21 +98,21 @@ class Runs:
             what = "rows" if by_rows else "cells"
             said = f"by the log density of held-out {what}" if tried else "the rows are too few for more"
             self.choice_ = f"{n} fits of {size} components, {said}" if n > 1 else f"{size} components, {said}"
-        return fit(rows, weights, size, generator, last if n == 1 else None, everything)
+        if all_rows is not None:
+            return self._one(reader, rows, weights, labels, size, generator, None, watch, engine, all_rows)
+        return fit(rows, weights, size, generator, last if n == 1 else None)
 
     def _one(
-        self, reader, rows, weights, labels, size: int, generator, last, watch: Watch, engine: Engine, everything=None
-    ) -> tuple[MixtureProblem, Fit]:  # fmt: skip
+        self, reader, rows, weights, labels, size: int, generator, last, watch: Watch, engine: Engine, all_rows=None
+    ):
         """(problem, fit) of one mixture of so many components."""
         model = self._centred(self._structure(reader, rows, size, weights), rows, weights)
         last = last if last is not None and last.fits(model, reader) else None
         model = model if last is None else last.structure
         problem = MixtureProblem(Rows(model.form(rows), weights, labels, engine=engine), None)
-        return self._run(problem, generator, last, watch, None if everything is None else everything(model))
+        return self._run(problem, generator, last, watch, None if all_rows is None else all_rows(model))
 
-    def _pooled(
-        self, found: list[tuple[MixtureProblem, Fit]], engine: Engine, everything=None
-    ) -> tuple[MixtureProblem, Fit]:
+    def _pooled(self, found: list[tuple[MixtureProblem, Fit]], engine: Engine) -> tuple[MixtureProblem, Fit]:
         """(problem, fit) of the mixture of all components (`structures.pooling`)."""
         problem, first = found[0]
         if len(found) == 1:
@@ -123,11 +120,7 @@ class Runs:
         fits = [fit for _, fit in found]
         model, moments = pooled_members(problem.model, [fit.moments for fit in fits])
         rows = problem.rows
-        if everything is None:
-            own: Any = Rows(model.form(rows.form.X), rows.weights, rows.labels, engine=engine)
-        else:
-            own = everything(model)
-        whole = MixtureProblem(own, None)
+        whole = MixtureProblem(Rows(model.form(rows.form.X), rows.weights, rows.labels, engine=engine), None)
         nll = -whole.expected(moments).log_likelihood / max(float(rows.weights.sum()), 1e-300)
         converged, n_iter = all(fit.converged for fit in fits), max(fit.n_iter for fit in fits)
         measure = Measure(nll * float(rows.weights.sum()), nll, nll)
@@ -137,7 +130,7 @@ class Runs:
 
     def _run(
         self, problem: MixtureProblem, generator, last: Last | None, watch: Watch, all_rows=None
-    ) -> tuple[MixtureProblem, Fit]:
+    ) -> tuple[Any, Fit]:
         """The best of the starts. Where the problem's rows are a sample, starts are found there and `all_rows` are fitted."""
         best: Fit | None = None
         given = self._given_start(problem)
