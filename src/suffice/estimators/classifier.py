@@ -58,27 +58,12 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     _softness = 0.0  # of the hinge's corner
 
     def __init__(
-        self,
-        *,
-        loss: str = "ncll",
-        prior: float | str = "auto",
-        algorithm: str = "auto",
-        step_size: float | None = None,
-        max_epochs: int = 100,
-        tol: float = 1e-3,
-        average: bool = True,
-        class_prior: Any = None,
-        class_weight: Any = None,
-        unlabelled_weight: float | str = "auto",
-        unlabelled: Any = "auto",
-        random_state: Seed = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        checkpoint: Path = None,
-        checkpoint_minutes: float = 3.0,
+        self, *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
+        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None, class_weight: Any = None,
+        unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", random_state: Seed = None, verbose: int = 0,
+        warm_start: bool = False, n_jobs: int | None = None, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
         resume: Path | bool = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.prior = prior
         self.algorithm = algorithm

@@ -56,17 +56,16 @@ class Tables(Recipe):
     @override
     def refuse(self, problem: Problem) -> None:
         latent, loss = problem.model.is_latent(problem.X), problem.loss
-        if self.options.algorithm == "incremental" and not loss.has_dual:
+        name, hint = self.options.algorithm, "use 'auto', 'stochastic' or 'batch'"
+        if name == "incremental" and not loss.has_dual:
             raise ValueError(
-                f"algorithm='incremental' needs the dual of the loss, and loss={loss.name!r} has none: "
-                "use 'auto', 'stochastic' or 'batch'"
+                f"algorithm='incremental' needs the dual of the loss, and loss={loss.name!r} has none: {hint}"
             )
-        if self.options.algorithm == "incremental" and latent:
+        if name == "incremental" and latent:
             raise ValueError(
-                "algorithm='incremental' cannot complete the missing cells (NaN) of correlated columns: "
-                "use 'auto', 'stochastic' or 'batch'"
+                f"algorithm='incremental' cannot complete the missing cells (NaN) of correlated columns: {hint}"
             )
-        if self.options.algorithm == "paper" and (latent or any_missing(problem.X) or (problem.y < 0).any()):
+        if name == "paper" and (latent or any_missing(problem.X) or (problem.y < 0).any()):
             raise ValueError(
                 "algorithm='paper' takes neither missing cells (NaN) nor rows without a label: use 'auto' or 'stochastic'"
             )
