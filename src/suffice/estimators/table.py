@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -246,6 +247,18 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._columns(X)
         return np.mean([model.predict_proba(X) for model in [self.model_, *self.others_]], axis=0)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """log p(y | x)."""
+        check_is_fitted(self)
+        X = self._columns(X)
+        logs = [model.predict_log_proba(X) for model in [self.model_, *self.others_]]
+        return logsumexp(logs, axis=0) - np.log(len(logs))
+
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+        """log p(x, y) under the model that was kept."""
+        check_is_fitted(self)
+        return self.model_.predict_joint_log_proba(self._columns(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
