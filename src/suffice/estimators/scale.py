@@ -142,7 +142,6 @@ class LabelledRowsOf(RowsOf):
             rows, codes, weights = self.shell._rows_that_count(rows, codes, weights, self.shell._loss())
         return Block(own_rows(self.reader.scaled(rows)), codes, weights)
 
-
     def _codes(self, y: Any) -> np.ndarray:
         """Places of the labels among the classes (-1: none), found for every distinct label once."""
         import pandas as pd

@@ -60,7 +60,9 @@ def numbers_of(X: Any, owner: str) -> np.ndarray:
     frame = _opened(X)
     found = np.empty(frame.shape)
     columns = [of_series(series).as_numbers(series.name, owner) for series in frame.iter_columns()]
-    for first in range(0, len(found), CACHED):  # by rows that stay in cache: a column at a time takes three times as long
+    for first in range(
+        0, len(found), CACHED
+    ):  # by rows that stay in cache: a column at a time takes three times as long
         rows = slice(first, first + CACHED)
         for j, column in enumerate(columns):
             found[rows, j] = column[rows]
