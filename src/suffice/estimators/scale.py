@@ -131,11 +131,9 @@ class LabelledRowsOf(RowsOf):
 
     @override
     def __call__(self, part: Part) -> Block:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "y is -1 in")
-            y, unlabelled = split_labels(part.y, self.classes, self.shell.unlabelled)
-        X, y = self.shell._validated(self.reader, part.X, y, reset=False)
-        _, codes = encoded(y, unlabelled, self.classes)
+        X, codes = self.shell._validated(self.reader, part.X, reset=False), self._codes(part.y)
+        if X.shape[0] != len(codes):
+            raise ValueError(f"a block has {X.shape[0]} rows and {len(codes)} labels")
         weights = np.where(codes >= 0, checked_weights(part.weights, X), 0.0)
         X, codes, weights = _used(X, weights, codes)
         weights = class_weights(self.class_weight, self.classes, codes, weights)
@@ -143,6 +141,18 @@ class LabelledRowsOf(RowsOf):
         if len(codes):
             rows, codes, weights = self.shell._rows_that_count(rows, codes, weights, self.shell._loss())
         return Block(own_rows(self.reader.scaled(rows)), codes, weights)
+
+    def _codes(self, y: Any) -> np.ndarray:
+        """Places of the labels among the classes (-1: none), found for every distinct label once."""
+        import pandas as pd
+
+        places, labels = pd.factorize(np.asarray(y))
+        if not len(labels):
+            return np.full(len(places), -1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "y is -1 in")
+            labels, unlabelled = split_labels(labels, self.classes, self.shell.unlabelled)
+        return np.append(encoded(labels, unlabelled, self.classes)[1], -1)[places]
 
 
 def _used(X: Any, weights: np.ndarray, *others: np.ndarray) -> tuple:
