@@ -21,6 +21,7 @@ from .design import ClassSums, Design
 
 CACHE, MOST_ROWS = 100_000, 2048  # numbers, and rows, that stay in cache
 MEMORY = 12  # pairs of L-BFGS
+STEEPEST = 1e200  # curvature: scales stay numbers that can be divided by
 CERTIFIED = 1e-6  # nats a row that may be left to gain
 
 
@@ -49,7 +50,8 @@ class Conditional:
         spread = self.sums.shares * (1.0 - self.sums.shares) + 1e-3 / K
         own, coded = np.outer(squares, spread), np.outer(cells, spread)
         curvature = [own[:1], *(part.curvature(own, coded) for part in self.parts)]
-        self.scale = 1.0 / np.sqrt(np.concatenate(curvature) + 1e-9)
+        steep = np.nan_to_num(np.concatenate(curvature), nan=STEEPEST)
+        self.scale = 1.0 / np.sqrt(np.clip(steep, 0.0, STEEPEST) + 1e-9)
         self.total = max(float(self.weights.sum()), 1e-300)
         self.chunk = int(np.clip(CACHE // self.dense.shape[1], 128, MOST_ROWS))
         self._buffers = np.empty((self.chunk, K)), np.empty(self.chunk * K)
@@ -122,8 +124,9 @@ class Conditional:
 
     def certificate(self, x: np.ndarray) -> float:
         """What a Newton step with the diagonal of the curvature would still gain, in nats a row."""
-        gradient = self.value_and_gradient(x)[1]
-        return 0.5 * self.total * float(gradient @ gradient)
+        with np.errstate(over="ignore", invalid="ignore"):  # then nothing is certain
+            gradient = self.value_and_gradient(x)[1]
+            return 0.5 * self.total * float(gradient @ gradient)
 
     def scores(self, T: list[np.ndarray], design: Design) -> np.ndarray:
         """(n, K) array: scores of other rows of the same design."""
