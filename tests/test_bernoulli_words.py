@@ -30,7 +30,7 @@ PRIORS = ("weak", "own", "flat")
 
 @pytest.fixture(autouse=True)
 def _words_whatever_the_number_of_rows(monkeypatch):
-    monkeypatch.setattr(structure, "FEW_ROWS", 1)
+    monkeypatch.setattr(structure, "FEW_BITS", 1)
 
 
 def rows(n_classes: int, n: int = 200, n_words: int = 60, seed: int = 0):

@@ -4,7 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice import MixedMixture
+from suffice import load, save
+from suffice.mixture import (
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    MixedMixture,
+    MultinomialMixture,
+    PoissonMixture,
+)
+
+COVARIANCES = ("full", "tied", "diag", "spherical")
 
 
 def table(n=400, seed=0):
@@ -61,3 +71,178 @@ def test_planted_wrong_cells_are_found(model):
     assert len(set(worst) & set(wrong)) >= 11
     X.loc[0, "size"] = np.nan
     assert np.isnan(model.score_cells(X)[0, 0])
+
+
+def test_relative_scores_do_not_depend_on_units(model):
+    X, factors = table(), {"size": 1000.0, "weight": 0.01}
+    other = X.assign(**{name: factor * X[name] for name, factor in factors.items()})
+    again = MixedMixture(3, kinds={"visits": "count"}, random_state=0).fit(other)
+    np.testing.assert_allclose(again.score_cells(other, relative=True), model.score_cells(X, relative=True), atol=1e-4)
+    shift = (again.score_cells(other) - model.score_cells(X))[:, 0]
+    np.testing.assert_allclose(shift, -np.log(1000.0), atol=1e-4)
+
+
+# -- every mixture, against enumeration --------------------------------------------------------------------------------
+
+
+def enumerated(model, rows, place):
+    """log p(cell | rest) of one column by the readable joint densities, cell by cell."""
+    without = rows.copy()
+    without[:, place] = np.nan
+    structure, moments = model._stored_model, model.moments_
+    whole, rest = (
+        np.logaddexp.reduce(structure.log_joint(moments, part), axis=1) + structure.log_base_measure(part)
+        for part in (rows, without)
+    )
+    return whole - rest
+
+
+def numbers(n=60, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, 3)) @ np.array([[1.0, 0.8, 0.0], [0.0, 0.5, 0.0], [0.0, 0.3, 1.0]])
+    return X + 4.0 * (generator.random(n) < 0.5)[:, None]
+
+
+CASES = {
+    **{kind: (GaussianMixture(3, covariance_type=kind, random_state=0), numbers()) for kind in COVARIANCES},
+    "bernoulli": (BernoulliMixture(3, random_state=0), np.random.default_rng(0).integers(0, 2, (60, 4)).astype(float)),
+    "categorical": (
+        CategoricalMixture(3, random_state=0),
+        np.random.default_rng(1).integers(0, 3, (60, 4)).astype(float),
+    ),
+    "poisson": (PoissonMixture(3, random_state=0), np.random.default_rng(2).poisson(3.0, (60, 3)).astype(float)),
+    "mixed": (MixedMixture(3, kinds={"visits": "count", "weight": "histogram"}, random_state=0), table(80)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_mixture_scores_its_cells(name):
+    model, X = CASES[name]
+    model = model.fit(X)
+    holed = X.astype(object).mask(np.arange(X.size).reshape(X.shape) % 7 == 3) if name == "mixed" else X.copy()
+    if name != "mixed":
+        holed[np.arange(X.size).reshape(X.shape) % 7 == 3] = np.nan
+    found, rows = model.score_cells(holed), model._rows(holed)
+    for column in range(X.shape[1]):
+        place = model._reader_.place_of(column)
+        wanted = np.where(np.isnan(rows[:, place]), np.nan, enumerated(model, rows, place))
+        np.testing.assert_allclose(found[:, column], wanted, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", [*COVARIANCES, "poisson"])
+def test_a_number_given_the_others_is_the_mixture_it_is_said_to_be(name):
+    model, X = CASES[name]
+    model, X = model.fit(X), X.copy()
+    X[0, 2] = np.nan
+    shares, means, variances = model.conditional(X, 1)
+    assert shares.shape == means.shape == variances.shape == (len(X), 3)
+    without = X.copy()
+    without[:, 1] = np.nan
+    filled, std = model.impute(without, return_std=True)
+    mean, own_std = model.predict_column(X, 1, return_std=True)
+    np.testing.assert_allclose(mean, filled[:, 1], rtol=1e-8)
+    np.testing.assert_allclose(own_std, std[:, 1], rtol=1e-6)
+    if name != "poisson":
+        density = np.exp(-0.5 * (X[:, [1]] - means) ** 2 / variances) / np.sqrt(2 * np.pi * variances)
+        np.testing.assert_allclose(
+            np.log((shares * density).sum(axis=1)), model.score_cells(X)[:, 1], rtol=1e-7, atol=1e-7
+        )
+
+
+def test_categories_given_the_others_add_up_to_one_and_are_scored_so():
+    model, X = CASES["categorical"]
+    model = model.fit(X)
+    share = model.conditional(X, "x2")
+    np.testing.assert_allclose(share.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.log(share[np.arange(60), X[:, 2].astype(int)]), model.score_cells(X)[:, 2], rtol=1e-9)
+    assert set(model.predict_column(X, 2)) <= {0.0, 1.0, 2.0}
+
+
+def test_several_columns_together(model):
+    X = table(30, 4)
+    both = model.conditional(X, ["size", "colour"])
+    assert set(both) == {"size", "colour"} and both["colour"].shape == (30, 3)
+    blind = model.conditional(X.assign(size=np.nan), "colour")
+    np.testing.assert_allclose(both["colour"], blind)  # neither is looked at
+    chain = model.log_conditional(X, "size") + model.log_conditional(X.assign(size=np.nan), "colour")
+    np.testing.assert_allclose(model.log_conditional(X, ["size", "colour"]), chain, rtol=1e-9)
+    np.testing.assert_allclose(model.log_conditional(X, "size"), model.score_cells(X)[:, 0], rtol=1e-9)
+
+
+def test_draws_of_missing_cells_have_the_moments_that_imputation_gives(model):
+    X = table(1, 5)
+    X.loc[0, ["size", "colour"]] = np.nan, None
+    mean, std = model.impute(X, return_std=True)
+    draws = model.sample_missing(pd.concat([X] * 4000, ignore_index=True), random_state=0)
+    assert abs(draws["size"].mean() - mean["size"][0]) < 4 * std[0, 0] / np.sqrt(4000)
+    assert abs(draws["size"].std() / std[0, 0] - 1) < 0.1
+    assert (draws["weight"] == X["weight"][0]).all()
+    share = model.conditional(X, ["size", "colour"])["colour"][0]
+    seen = [(draws["colour"] == colour).mean() for colour in model.categories_["colour"]]
+    np.testing.assert_allclose(seen, share, atol=0.03)
+
+
+def test_words_are_no_columns():
+    model = MultinomialMixture(2, random_state=0).fit([[3, 1], [0, 2], [1, 1]])
+    with pytest.raises(ValueError, match="counts words"):
+        model.score_cells([[1, 1]])
+
+
+# -- members and their number ------------------------------------------------------------------------------------------
+
+
+def test_pooled_members_are_the_even_mixture_of_them():
+    X = numbers(100)
+    whole = GaussianMixture(2, n_members=3, random_state=0, tol=1e-6).fit(X)
+    assert whole.n_components_ == len(whole.weights_) == 6
+    structure = whole._stored_model.with_outcomes(2)
+    parts = []
+    for first in (0, 2, 4):
+        weights = whole.weights_[first : first + 2]
+        assert weights.sum() == pytest.approx(1 / 3)
+        own = GaussianMixture.of(3 * weights, whole.means_[first : first + 2], whole.covariances_[first : first + 2])
+        parts.append(own.score_samples(X))
+    assert structure.n_outcomes == 2
+    np.testing.assert_allclose(whole.score_samples(X), np.logaddexp.reduce(parts, axis=0) - np.log(3), rtol=1e-9)
+    assert whole.lower_bound_ == pytest.approx(whole.score(X))
+
+
+def test_components_are_chosen_by_held_out_cells():
+    model = MixedMixture(kinds={"visits": "count"}, random_state=0).fit(table(600))
+    tried = {each["n_components"]: each["held_out"] for each in model.candidates_}
+    best = max(tried, key=tried.get)
+    assert model.n_components_ == 8 * best and str(best) in model.choice_
+    assert tried[4] > tried[2] > tried[1]  # there are three groups
+    alone = CategoricalMixture("auto", random_state=0).fit(np.random.default_rng(0).integers(0, 3, (200, 4)))
+    assert alone.n_components_ <= 8  # nothing to be found
+    rows = GaussianMixture("auto", n_members=1, random_state=0).fit(numbers(200))
+    assert rows.n_components_ in (1, 2, 4) and "rows" in rows.choice_
+
+
+def test_chosen_mixtures_are_saved_and_go_on(tmp_path):
+    X = table(200)
+    model = MixedMixture(kinds={"visits": "count"}, random_state=0).fit(X)
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.score_cells(X), model.score_cells(X))
+    assert again.n_components_ == model.n_components_ and again.candidates_ == model.candidates_
+    before = model.n_components_
+    assert model.partial_fit(table(100, 7)).n_components_ == before
+    stream = MixedMixture(kinds={"visits": "count"}, random_state=0).partial_fit(X)
+    assert stream.n_components_ == again.n_components_
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (GaussianMixture("many"), "n_components='many'"),
+        (GaussianMixture(2, n_members=0), "n_members=0"),
+        (GaussianMixture("auto", algorithm="variational"), "empties the components"),
+        (GaussianMixture(2, n_members=2, covariance_type="tied"), "n_members=1"),
+    ],
+)
+def test_what_cannot_be_is_refused(model, said):
+    with pytest.raises(ValueError, match=said):
+        model.fit(numbers())
+    with pytest.raises(ValueError, match="labels are of the components"):
+        GaussianMixture("auto").fit(numbers(), labels=np.zeros(60))

@@ -101,14 +101,8 @@ def small(kind, name, change, loss) -> bool:
 CASES = [cell for cell in grid() if FULL or small(*cell)]
 
 
-BELOW = {  # known and open: the recipe for tables trusts its held-out rows (.991 against .953 to .981 there), and few of 72 rows decide
-    *(("CategoricalNB", change) for change in ("plain", "constant", "duplicated", "cauchy")),
-    *(("tied", change) for change in ("plain", "constant", "duplicated", "cauchy")),
-    (
-        "BernoulliNB",
-        "cauchy",
-    ),  # maximum likelihood is kept, but 17 distinct rows give it a background that changes the argmax
-}
+# open: .991 of the 106 training rows are right when held out (maximum likelihood: .953 to .972), and 67 or 68 of the 72 test rows (71)
+BELOW = {("CategoricalNB", change) for change in ("plain", "constant", "duplicated", "cauchy")}
 
 
 @pytest.mark.parametrize(("kind", "name", "change", "loss"), CASES)

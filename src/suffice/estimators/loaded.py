@@ -80,7 +80,7 @@ def check_mixture(model: Any) -> None:
     model._check_parameters()
     n_features = check_columns(model)
     check_reader(model, n_features)
-    check_structure(model, int(model.n_components), n_features)
+    check_structure(model, model._size(), n_features)
     posterior = getattr(model, "posterior_", None)
     require(
         posterior is None or isinstance(posterior, Posterior),

@@ -96,6 +96,12 @@ EXPERIMENTS = {
             "masegosa2014-fig8", "Figure 8: Hinge-SGD and Hinge-MNB at five rates, imdb", 3, "masegosa2014.fig8"
         ),
         Experiment("uci-regression", "Twenty splits of six UCI tables: densities of the target", 60, "regression.uci"),
+        Experiment(
+            "table-completion",
+            "Holes and wrong cells of four tables: any column given the others",
+            25,
+            "data.table_completion",
+        ),
         Experiment("missing-data", "Cells removed from test rows: MixedNB beside imputation", 4, "data.missing_data"),
         Experiment(
             "semi-supervised", "What unlabelled rows change, with few labels a class", 5, "data.semi_supervised"

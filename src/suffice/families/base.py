@@ -251,6 +251,15 @@ class Family(ABC):
         """(K, n_features) arrays: mean and variance of every column given the outcome (independent columns of numbers)."""
         raise NotImplementedError(f"{type(self).__name__} does not fill missing cells")
 
+    def cell_shares(self, moments, j: int) -> np.ndarray | None:
+        """(K, categories) array: probabilities of the categories of column j given the outcome; None of a column of numbers."""
+        return None
+
+    def cell_prediction(self, moments, X: np.ndarray, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """(n or 1, K) arrays: mean and variance of column j of numbers given the other cells of its family and the outcome."""
+        mean, variance = self.cell_moments(moments)
+        return mean[None, :, j], variance[None, :, j]
+
     def imputed(self, moments, X: np.ndarray, responsibilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """X with missing cells at their expectation (categories: their mode), and the standard deviations of all cells."""
         mean, variance = self.cell_moments(moments)

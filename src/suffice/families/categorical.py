@@ -217,6 +217,11 @@ class Categorical(Family):
         return Moments(state[0].copy(), state[1].copy())
 
     @override
+    def cell_shares(self, moments: Moments, j) -> np.ndarray | None:
+        start = int(self.offset[j])
+        return self.probabilities(moments)[start : start + int(self.n_categories[j])].T
+
+    @override
     def imputed(self, moments: Moments, X, responsibilities):
         """Modes; their standard deviation is that of the event that the cell is its mode, sqrt(p (1 - p))."""
         probabilities = self.probabilities(moments)

@@ -98,6 +98,18 @@ def imputed(z: np.ndarray, responsibilities: np.ndarray, mean: np.ndarray, covar
     return filled, variance
 
 
+def cell_of(z: np.ndarray, j: int, mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n, K) arrays: mean and variance of column j given the observed cells of the others, per outcome."""
+    z = z.copy()
+    z[:, j] = np.nan
+    centre, spread = np.empty((len(z), len(mean))), np.empty((len(z), len(mean)))
+    for rows, seen in patterns(z):
+        means, own = conditionals(z[rows], seen, mean, covariance)
+        place = int(np.searchsorted(np.flatnonzero(~seen), j))
+        centre[rows], spread[rows] = means[:, :, place].T, own[:, place, place]
+    return centre, spread
+
+
 def drawn(z: np.ndarray, outcomes: np.ndarray, mean: np.ndarray, covariance: np.ndarray, generator) -> np.ndarray:
     """The missing cells drawn given the outcome and the observed cells."""
     filled = z.copy()

@@ -14,7 +14,15 @@ from typing_extensions import override
 
 from .base import Family
 from .charts import FullChart
-from .completion import available_cells, completed_by_em, completed_sums, drawn, imputed, observed_log_densities
+from .completion import (
+    available_cells,
+    cell_of,
+    completed_by_em,
+    completed_sums,
+    drawn,
+    imputed,
+    observed_log_densities,
+)
 from .conjugates import NormalWishart, log_determinant, wide
 from .forms import LOG_2PI
 from .forms_correlated import CompletedForm, FullForm, TiedForm
@@ -121,6 +129,11 @@ class GaussianCorrelated(Family):
             own = np.diag(precision)
             found[:, k] = 0.5 * (np.log(own) - LOG_2PI - ((z - mean[k]) @ precision) ** 2 / own)
         return found
+
+    @override
+    def cell_prediction(self, moments: Moments, X, j):
+        mean, variance = cell_of(X - self.location, j, *self.each_outcome(moments))
+        return mean + self.location[j], variance
 
     @override
     def imputed(self, moments: Moments, X, responsibilities):

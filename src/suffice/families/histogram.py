@@ -61,11 +61,27 @@ class Histogram(Categorical):
         share = np.where(width > 0, (value - left[place]) / np.where(width > 0, width, 1.0), 0.5)
         return place + np.clip(share, 0.0, WITHIN)
 
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """(cells,) array: the mean square of a value in the cell."""
+        return self.middle**2 + (self.right - self.left) ** 2 / 12.0
+
+    @override
+    def cell_shares(self, moments: Moments, j) -> None:
+        return None
+
+    @override
+    def cell_prediction(self, moments: Moments, X, j):
+        """In the units of the data."""
+        cells = slice(self.offset[j], self.offset[j] + self.n_categories[j])
+        shares = self.probabilities(moments)[cells].T
+        mean = shares @ self.middle[cells]
+        return mean[None], np.maximum(shares @ self.squares[cells] - mean**2, 0.0)[None]
+
     @override
     def imputed(self, moments: Moments, X, responsibilities):
         """Positions of the expectations, and standard deviations in the units of the data."""
-        shares, width = self.probabilities(moments), self.right - self.left
-        squares = self.middle**2 + width**2 / 12.0
+        shares, squares = self.probabilities(moments), self.squares
         filled, spread = X.copy(), np.zeros(X.shape)
         for j, (start, size) in enumerate(zip(self.offset, self.n_categories, strict=True)):
             rows, cells = np.flatnonzero(np.isnan(X[:, j])), slice(start, start + size)

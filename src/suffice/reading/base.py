@@ -57,6 +57,14 @@ class Reader:
         """(n, d) array: one number for each column of the rows, in the order of the person's columns."""
         return values
 
+    def place_of(self, column: int) -> int:
+        """Where rows in the structure's units hold one of the person's columns."""
+        return column
+
+    def values_of(self, column: int) -> np.ndarray | None:
+        """What the codes of a column of categories stand for; None of a column of numbers."""
+        return None
+
     def filled(self, given, X):
         return np.where(np.isnan(given), X, given)
 

@@ -143,6 +143,20 @@ class Mixed(Reader):
         return result
 
     @override
+    def place_of(self, column):
+        return int(np.flatnonzero(self.order == column)[0])
+
+    @override
+    def values_of(self, column):
+        values = self.categories.get(self.columns[column])
+        if values is None:
+            return None
+        try:
+            return np.array(values)
+        except ValueError:  # of several types
+            return np.array([*values, None], dtype=object)[:-1]
+
+    @override
     def cells(self, given):
         return given, self.read(given)
 

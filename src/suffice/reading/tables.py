@@ -30,6 +30,10 @@ class Flags(Reader):
     stored_as: ClassVar[dict[str, str]] = {"binarize": "none | number"}
 
     @override
+    def values_of(self, column):
+        return np.array([0.0, 1.0])
+
+    @override
     def read(self, X):
         is_sparse = sparse.issparse(X)
         if is_sparse:
@@ -105,6 +109,10 @@ class Codes(Reader):
                 np.union1d(values, np.arange(size, dtype=float)) for values, size in zip(found, sizes, strict=True)
             ]
         return [values if len(values) else np.zeros(1) for values in found]
+
+    @override
+    def values_of(self, column):
+        return self.categories[column]
 
     @override
     def unread(self, rows):

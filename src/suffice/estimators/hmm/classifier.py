@@ -228,32 +228,12 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         """
         self._check_parameters()
         first, loss = not hasattr(self, "_stored_model"), self._loss()
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows at once: give weights {label: weight} for a stream"
-            )
-        known = self.classes_ if not first else None if classes is None else np.unique(classes)
-        if known is None:
-            raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
-        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
-            raise ValueError(f"classes={classes!r} is not the same as in the first call of partial_fit: {known!r}")
-        found = self._training(X, y, sample_weight, lengths, known, reset=first)
-        reader, steps, rows, y, unlabelled, weights = found
-        _, codes = encoded(y, unlabelled, known)
-        self.classes_: np.ndarray = known
-        weights = class_weights(self.class_weight, known, codes, weights)
-        weights = np.where(unlabelled, self._unlabelled_share(loss) * weights, weights)
-        used = np.flatnonzero((weights > 0) & ~no_sequence(rows, steps.offsets))
-        if first and not (codes[used] >= 0).any():
-            raise ValueError(
-                "the first batch of the stream has no labelled sequence with an observed cell and a weight"
-            )
-        if not len(used):
+        reader, whole, codes, weights = self._batch(X, y, classes, sample_weight, lengths, first, loss)
+        if not len(weights):
             return self
-        whole = SequenceRows(rows, steps.offsets)[used]
         with one_blas_thread():
-            model = self._structure(reader, whole, len(known), weights[used]) if first else self._stored_model
-            problem = Problem(model, whole, codes[used], weights[used], loss)
+            model = self._structure(reader, whole, len(self.classes_), weights) if first else self._stored_model
+            problem = Problem(model, whole, codes, weights, loss)
             recipe = self._recipe(reader, model)
             setting = None if first else getattr(self.choice_, "setting", None)
             if setting is not None:
@@ -265,7 +245,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
                 stream = recipe.stream_begun(problem, np.random.default_rng(seed))
             else:
                 stream = self._stream.moved(problem, recipe)
-        count = label_masses(codes, weights, len(known))
+        count = label_masses(codes, weights, len(self.classes_))
         self.class_count_ = count if first else self.class_count_ + count
         if first:
             self.typical_length_ = max(int(np.median(whole.lengths)), 1)
@@ -277,6 +257,29 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         self._stream = stream
         self._finish(fit, choice)
         return self
+
+    def _batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, lengths: Any, first: bool, loss: Any) -> Any:
+        """(reader, sequences, codes of their labels, weights) of a batch; the first one fixes the classes."""
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once: give weights {label: weight} for a stream"
+            )
+        known = self.classes_ if not first else None if classes is None else np.unique(classes)
+        if known is None:
+            raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
+        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
+            raise ValueError(f"classes={classes!r} is not the same as in the first call of partial_fit: {known!r}")
+        reader, steps, rows, y, unlabelled, weights = self._training(X, y, sample_weight, lengths, known, reset=first)
+        _, codes = encoded(y, unlabelled, known)
+        self.classes_: np.ndarray = known
+        weights = class_weights(self.class_weight, known, codes, weights)
+        weights = np.where(unlabelled, self._unlabelled_share(loss) * weights, weights)
+        used = np.flatnonzero((weights > 0) & ~no_sequence(rows, steps.offsets))
+        if first and not (codes[used] >= 0).any():
+            raise ValueError(
+                "the first batch of the stream has no labelled sequence with an observed cell and a weight"
+            )
+        return reader, SequenceRows(rows, steps.offsets)[used], codes[used], weights[used]
 
     def _training(self, X: Any, y: Any, sample_weight: Any, lengths: Any, classes: Any = None, *, reset: bool) -> Any:
         """(reader, sequences, rows of steps, labels, which have none, weights); the first call fixes the family."""

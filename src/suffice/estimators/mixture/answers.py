@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,15 @@ from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...engines.threads import Engine, n_threads
+from ...engines.threads import Engine, n_threads, shards
 from ...learners.expectation import Rows
 from ...losses.base import posteriors
 from ...reading.frames_back import as_given
 from ...reading.guards import one_blas_thread
+from ...structures.groups import drawn
 from ..kinds import Seed
+
+CELLS = 1 << 24  # rows times components that are held at once
 
 
 class Answers:
@@ -52,7 +56,8 @@ class Answers:
         """log p(x) of every row (of its observed cells)."""
         check_is_fitted(self)
         rows = self._rows(X)
-        return logsumexp(self._joint(rows), axis=1) + self._base(rows)
+        step = max(1, CELLS // len(self.weights_))
+        return np.concatenate([self._log_rows(rows[part]) for part in shards(rows.shape[0], step)])
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """The mean of `score_samples`."""
@@ -94,11 +99,38 @@ class Answers:
         given, rows = self._reader_.cells(self._validated(self._reader_, X, reset=False))
         if not np.isnan(rows).any():
             return (as_given(X, given), np.zeros(rows.shape)) if return_std else as_given(X, given)
-        joint = self._joint(rows)
-        shares = posteriors(joint, self.weights_)
-        filled, std = self._stored_model.imputed(self.moments_, rows, shares)
+        found = [self._stored_model.imputed(self.moments_, *part) for part in self._with_shares(rows)]
+        filled, std = (np.concatenate(parts) for parts in zip(*found, strict=True))
         filled = as_given(X, self._reader_.filled(given, self._reader_.unread(filled)))
         return (filled, self._reader_.unread_std(std)) if return_std else filled
+
+    def sample_missing(self, X: Any, random_state: Seed = None) -> Any:
+        """Fill missing cells with draws from p(missing | observed), those of a row together: multiple imputation in one call each.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        random_state : int, RandomState instance or None, default=None
+            None takes the estimator's own.
+        """
+        check_is_fitted(self)
+        given, rows = self._reader_.cells(self._validated(self._reader_, X, reset=False))
+        if not np.isnan(rows).any():
+            return as_given(X, given)
+        generator, parts = self._generator(random_state), []
+        for part, shares in self._with_shares(rows):
+            outcomes = drawn(shares, generator)
+            parts.append(self._stored_model.drawn(self.moments_, part, outcomes, generator))
+        return as_given(X, self._reader_.filled(given, self._reader_.unread(np.concatenate(parts))))
+
+    def _with_shares(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows and their posteriors of the components, part by part."""
+        for part in shards(len(rows), max(1, CELLS // len(self.weights_))):
+            yield rows[part], posteriors(self._joint(rows[part]), self.weights_)
+
+    def _log_rows(self, rows: Any) -> np.ndarray:
+        """(n,) array: log p(x)."""
+        return logsumexp(self._joint(rows), axis=1) + self._base(rows)
 
     def _rows(self, X: Any) -> Any:
         return self._reader_.rows(self._validated(self._reader_, X, reset=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,31 +15,30 @@ from sklearn.utils import ClassifierTags, check_random_state
 from typing_extensions import override
 
 from ...engines.threads import Engine, n_threads
-from ...learners.accelerated import AcceleratedEM
-from ...learners.driver import Fit, run
-from ...learners.em import BatchEM, MixtureProblem
+from ...learners.driver import Fit
+from ...learners.em import MixtureProblem
 from ...learners.expectation import Rows
-from ...learners.online import OnlineEM, OnlineProblem, begun, stream
-from ...learners.starts import STARTS, start_shares
-from ...learners.variational import VariationalEM, VariationalProblem
-from ...learners.watch import Watch
+from ...learners.online import begun, stream
+from ...learners.starts import STARTS
 from ...reading.base import Reader
 from ...reading.frames import taken
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...reading.labels import checked_labels
-from ...structures.component_prior import ComponentPrior, default_amount
-from ...structures.posterior import ConjugatePrior
+from ...saving.schema import require
 from .. import loaded
-from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number
+from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number, is_whole
 from ..contract import Contract
 from ..kinds import Path, Seed
-from ..warm import Last, last_fit
+from ..scale import RowsOf, refuse, scaled, shell_of
+from ..warm import last_fit
 from .answers import Answers
+from .cells import CellAnswers
+from .runs import Runs
 
 ALGORITHMS = ("em", "accelerated", "online", "variational")
 
 
-class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
+class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator):
     """Base of the mixtures. A subclass says how rows are read (`_reader`), which structure they get (`_structure`) and what it shows
     (`_expose`, `_n_parameters`)."""
 
@@ -50,13 +50,14 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
     _estimator_type = "density_estimator"
 
     def __init__(
-        self, n_components: int = 1, *, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1, init_params: str = "kmeans",
+        self, n_components: int | str = 1, *, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1, init_params: str = "kmeans",
         prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
         weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
         warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
-        resume: Path | bool = None,
+        resume: Path | bool = None, n_members: int | str = "auto",
     ) -> None:  # fmt: skip
         self.n_components = n_components
+        self.n_members = n_members
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
@@ -79,6 +80,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         """How rows are read."""
         raise NotImplementedError
 
+    @override
     def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         raise NotImplementedError
 
@@ -98,8 +100,9 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            NaN, None and pandas NA are missing cells: latent variables, never dropped rows.
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), or data in blocks
+            NaN, None and pandas NA are missing cells: latent variables, never dropped rows. A `suffice.files.Dataset` or a dask
+            collection need not fit in memory.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the same as the row twice.
@@ -121,107 +124,24 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
 
     def _fit(self, X: Any, sample_weight: Any, labels: Any) -> None:
         self._check_parameters()
-        last = last_fit(self)
-        reader = self._reader()
+        last, reader = last_fit(self), self._reader()
+        whole = scaled(self, X, None, sample_weight, labelled=False)
+        if whole is not None:
+            if self.algorithm not in ("em", "accelerated") or labels is not None:
+                refuse(self, whole.data)
+            X, sample_weight = whole.sample.X, whole.sample.weights
         X = self._validated(reader, X, reset=True)
-        watch = self._watch(X, sample_weight, labels)
+        watch = self._watch(X, sample_weight, labels) if whole is None else whole.watch(self)
         rows, weights, labels = self._training_rows(reader, X, sample_weight, labels, reset=True)
         generator = np.random.default_rng(self._fit_seed(watch))
-        model = self._centred(self._structure(reader, rows, self.n_components, weights), rows, weights)
-        last = last if last is not None and last.fits(model, reader) else None
-        model = model if last is None else last.structure
         engine = Engine(n_threads(self.n_jobs))
         with one_blas_thread(), engine.open():
-            problem = MixtureProblem(Rows(model.form(rows), weights, labels, engine=engine), None)
-            problem, fit = self._run(problem, generator, last, watch)
+            everything = None if whole is None else partial(whole.rows, RowsOf(shell_of(self), reader))
+            problem, fit = self._members(reader, rows, weights, labels, generator, last, watch, engine, everything)
         watch.close()
         self._reader_ = reader
         self._keep(problem, fit)
         self._stream: Any = None
-
-    def _run(
-        self, problem: MixtureProblem, generator: np.random.Generator, last: Last | None, watch: Watch
-    ) -> tuple[MixtureProblem, Fit]:
-        """The best of the starts."""
-        best: Fit | None = None
-        given = self._given_start(problem)
-        for child in generator.spawn(self.n_init if given is None and last is None else 1):
-            statistics = self._start_statistics(problem, child)
-            if problem.prior is None:
-                problem = self._with_prior(problem, statistics)
-            start = problem.prior.posterior(statistics)
-            if last is not None:
-                start = self._warm_start(problem, last)
-            elif given is not None:
-                start = given
-            fit = self._solve(problem, start, child, watch)
-            if best is None or fit.measure.objective < best.measure.objective:  # type: ignore[union-attr]
-                best = fit
-        assert best is not None
-        return problem, best
-
-    def _warm_start(self, problem: MixtureProblem, last: Last) -> Any:
-        if self.algorithm != "variational":
-            return last.moments
-        if last.posterior is not None:
-            return last.posterior
-        rows = problem.rows
-        return problem.prior.posterior(rows.expected(rows.form.coefficients(last.moments)).statistics)
-
-    def _start_statistics(self, problem: MixtureProblem, generator: np.random.Generator) -> Any:
-        rows, model = problem.rows, problem.model
-        used, shares, _ = start_shares(
-            model, rows.form.X, rows.weights, self.init_params, generator, rows.labels if self._has_labels else None
-        )
-        statistics = self._statistics_of(model, used, shares)
-        if self.init_params == "random_from_data":  # single rows have no spread: as much as the parts of a partition
-            _, parts, _ = start_shares(model, rows.form.X, rows.weights, "k-means++", generator)
-            spread = self._statistics_of(model, used, parts) if len(parts) == len(shares) else statistics
-            statistics = statistics + self._pseudo(model, spread, 1.0).pseudo(statistics)
-        return statistics * (float(rows.weights.sum()) / max(float(statistics.mass.sum()), 1e-300))
-
-    def _statistics_of(self, model: Any, X: Any, shares: np.ndarray) -> Any:
-        if not model.is_latent(X):
-            return model.expected_statistics(X, shares)
-        labels = shares.argmax(axis=1)  # correlated columns with missing cells: a first estimate completes them
-        return model.statistics(X, labels, shares.sum(axis=1))
-
-    def _pseudo(self, model: Any, statistics: Any, amount: float) -> Any:
-        return ComponentPrior.of(model, statistics, amount, 1.0 / model.n_outcomes)
-
-    def _with_prior(self, problem: MixtureProblem, statistics: Any) -> MixtureProblem:
-        if self.algorithm == "variational":
-            concentration = self.weight_concentration_prior
-            concentration = 1.0 / self.n_components if concentration is None else float(concentration)
-            prior = ConjugatePrior.of(problem.model, problem.rows.form, statistics, concentration)
-            return VariationalProblem(problem.rows, prior)
-        prior = self._component_prior(problem.model, statistics)
-        if self.algorithm == "online":
-            return OnlineProblem(problem.rows, prior, reseeds=False)
-        return replace(problem, prior=prior, reseeds=prior.amount > 0)
-
-    def _component_prior(self, model: Any, statistics: Any) -> Any:
-        amount = default_amount(model) if self.prior == "auto" else float(self.prior)
-        return ComponentPrior.of(model, statistics, amount, min(amount, 1.0) / model.n_outcomes)
-
-    def _given_start(self, problem: MixtureProblem) -> Any:
-        return None
-
-    def _solve(self, problem: MixtureProblem, start: Any, generator: np.random.Generator, watch: Watch) -> Fit:
-        learner: Any = BatchEM()
-        if self.algorithm == "online":
-            learner = OnlineEM(self._batch_rows())
-        elif self.algorithm == "variational":
-            learner = VariationalEM()
-        elif self.algorithm == "accelerated":
-            learner = AcceleratedEM()
-        return run(
-            learner, problem, start, generator,
-            max_epochs=self.max_iter, tol=self.tol, watch=watch, keep_best=self.algorithm != "online",
-        )  # fmt: skip
-
-    def _batch_rows(self) -> int:
-        return 1000 if self.batch_size is None else int(self.batch_size)
 
     def _keep(self, problem: Any, fit: Fit) -> None:
         model = problem.model
@@ -230,7 +150,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         if self.algorithm == "variational":
             self.posterior_: Any = fit.moments
             self.moments_: Any = problem.prior.mean_moments(fit.moments)
-        base = self._mean_base_measure(problem.rows)
+        base = problem.rows.mean_base_measure()
         assert fit.measure is not None and fit.first is not None
         self.lower_bounds_: list[Any] = [base - value for value in (fit.history["nll"] if fit.history else [])]
         self.lower_bound_: float = base - fit.measure.nll
@@ -251,13 +171,8 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
     def _finish(self, model: Any) -> None:
         self._note_built()
         self.weights_: np.ndarray = self.moments_.mass / self.moments_.mass.sum()
+        self.n_components_: int = len(self.weights_)
         self._expose(model, self.moments_)
-
-    def _mean_base_measure(self, rows: Rows) -> float:
-        base = rows.form.model.log_base_measure(rows.form.X)
-        if isinstance(base, float):
-            return base
-        return float(rows.weights @ base) / max(float(rows.weights.sum()), 1e-300)
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -275,6 +190,8 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         """
         self._check_parameters()
         first, begins = getattr(self, "_stream", None) is None, not hasattr(self, "moments_")
+        if begins and not self._is_plain:
+            return self.fit(X, sample_weight=sample_weight)
         if not begins:
             self._check_unchanged()
         reader = self._reader() if begins else self._reader_
@@ -303,7 +220,7 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         self.__dict__.pop("posterior_", None)
         self.n_iter_, self.converged_, self.stopped_ = state.n_steps, True, "one pass over the batch"
         self.history_, self.reseeded_ = {}, []
-        self.lower_bound_ = state.mean_log_likelihood + self._mean_base_measure(problem.rows)
+        self.lower_bound_ = state.mean_log_likelihood + problem.rows.mean_base_measure()
         self.lower_bounds_ = [self.lower_bound_]
         self._finish(model)
         return self
@@ -312,26 +229,27 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
 
     def _training_rows(self, reader: Any, X: Any, sample_weight: Any, labels: Any, *, reset: bool) -> Any:
         weights = checked_weights(sample_weight, X)
-        labels, self._has_labels = checked_labels(labels, X.shape[0], self.n_components)
+        least = 1 if self._is_auto else self.n_components
+        if labels is not None and not self._is_plain:
+            raise ValueError("labels are of the components of one mixture: give n_components, and n_members=1")
+        labels, self._has_labels = checked_labels(labels, X.shape[0], least)
         if (weights == 0).all():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
         if (weights == 0).any():
             keep = np.flatnonzero(weights > 0)
             X = taken(X, keep)
             weights, labels = weights[keep], labels[keep]
-        rows = reader.learn(X, self._column_names()) if reset else reader.read(X)
-        if reset and X.shape[0] < self.n_components:
+        rows = reader.scaled(reader.learn(X, self._column_names())) if reset else reader.rows(X)
+        if reset and X.shape[0] < least:
             raise ValueError(
-                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {X.shape[0]}"
+                f"Expected n_samples >= n_components but got n_components = {least}, n_samples = {X.shape[0]}"
             )
         return rows, weights, labels
 
-    def _centred(self, model: Any, rows: Any, weights: np.ndarray) -> Any:
-        """Weighted means as the location, so that a row of weight 2 is the row twice (only rounding and variational priors see it)."""
-        return model if (weights == weights[0]).all() else model.centred(rows, weights)
-
     def _check_parameters(self) -> None:
-        for name in ("n_components", "max_iter", "n_init"):
+        for name in ("n_components", "n_members"):
+            check_whole(name, getattr(self, name), auto=True)
+        for name in ("max_iter", "n_init"):
             check_whole(name, getattr(self, name))
         check_one_of("algorithm", self.algorithm, ALGORITHMS)
         check_one_of("init_params", self.init_params, STARTS)
@@ -341,13 +259,24 @@ class Mixture(Answers, Contract, DensityMixin, BaseEstimator):
         check_positive("weight_concentration_prior", self.weight_concentration_prior, none=True)
         check_whole("batch_size", self.batch_size, none=True)
         check_jobs(self.n_jobs)
+        if self.algorithm == "variational" and not self._is_plain:
+            raise ValueError(
+                "algorithm='variational' empties the components that the rows do not need by itself: give n_components as the most "
+                "there may be, and n_members=1"
+            )
 
     def _check_loaded(self) -> None:
         loaded.check_mixture(self)
 
     def _template(self, rows: Any) -> Any:
         """The structure of such rows that this estimator builds: what a file must hold."""
-        return self._structure(self._reader_, rows, int(self.n_components), np.ones(rows.shape[0]))
+        return self._structure(self._reader_, rows, self._size(), np.ones(rows.shape[0]))
+
+    def _size(self) -> int:
+        """The components of the mixture that answers: those of all members."""
+        found = self.n_components if self._is_plain else self.n_components_
+        require(is_whole(found), f"n_components_ must be a positive whole number, and is {found!r}")
+        return int(found)
 
     @override
     def _report(self, number: int, line: dict[Any, Any]) -> None:

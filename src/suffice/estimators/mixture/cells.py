@@ -1,82 +1,160 @@
-"""Any column given the others: what a mixture of a mixed table says of single cells.
+r"""Any column given the others: what a mixture says of single cells.
 
-    p(x_j | rest) = sum_z p(z | rest) p(x_j | z)            log p(x_j | rest) = log p(x) - log p(rest)
+    p(x_j | rest) = sum_z p(z | rest) p(x_j | rest, z)            log p(x_j | rest) = log p(x) - log p(rest)
 
-The rest of a row are its observed cells but j; the components are those of the joint density, so every column can be the target.
+The rest of a row are its observed cells but j. Columns that are independent given the component have p(x_j | rest, z) = p(x_j | z);
+correlated numbers lean on each other within the component too. Either way  log p(rest, z) = log p(x, z) - log p(x_j | rest, z),  so
+one pass over the rows scores every cell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from ...engines.threads import shards
 from ...losses.base import posteriors
-from ...reading.mixed import PLACES
+from ...structures.words import Words
+
+CELLS = 1 << 23  # rows times components times columns that are held at once
 
 
 class CellAnswers:
-    """A mixin of MixedMixture."""
+    """A mixin of Mixture."""
 
     moments_: Any
     weights_: np.ndarray
+    n_features_in_: int
+    _column_names: Any
     _stored_model: Any
     _reader_: Any
     _rows: Any
     _joint: Any
     _base: Any
+    _log_rows: Any
 
-    def score_cells(self, X: Any) -> np.ndarray:
+    def score_cells(self, X: Any, relative: bool = False) -> np.ndarray:
         """log p(cell | the rest of its row): ndarray of shape (n_samples, n_features), NaN where a cell is missing.
 
-        Low values are cells that do not fit their rows: wrong entries, exchanged units, swapped columns.
+        Low values are cells that do not fit their rows: wrong entries, exchanged units, swapped columns. Densities of numbers are in
+        the columns' own units. With `relative` it is log p(cell | rest) - log p(cell): free of units, so that cells of all columns can
+        be ranked together, and the log-odds that a value belongs to this row and not to any other.
         """
-        check_is_fitted(self)
-        rows = self._rows(X)
-        whole, result = self._log_rows(rows), np.full(rows.shape, np.nan)
-        for place in range(rows.shape[1]):
-            seen = ~np.isnan(rows[:, place])
-            without = rows[seen]
-            without[:, place] = np.nan
-            result[seen, place] = whole[seen] - self._log_rows(without)
-        return self._reader_.in_columns(result)
+        rows = self._cell_rows(X)
+        result = np.empty(rows.shape)
+        for part in shards(len(rows), max(1, CELLS // (len(self.weights_) * rows.shape[1]))):
+            result[part] = self._scored(rows[part])
+            if relative:
+                result[part] -= self._alone(rows[part])
+        return self._reader_.in_columns(np.where(np.isnan(rows), np.nan, result))
 
-    def conditional(self, X: Any, column: Any) -> Any:
+    def conditional(self, X: Any, columns: Any) -> Any:
         """p(column | the other observed cells) of every row; what the column holds in X is not looked at.
 
-        Of a column of categories: ndarray of shape (n_samples, n_categories), in the order of `categories_[column]`. Of numbers and
-        counts: (shares, means, variances), the first of shape (n_samples, n_components) and the others (n_components,).
-        """
-        check_is_fitted(self)
-        kind, place, own = self._found_column(column)
-        rows = self._rows(X).copy()
-        rows[:, place] = np.nan
-        shares = posteriors(self._joint(rows), self.weights_)
-        family, moments = self._stored_model.families[kind], self.moments_.columns[kind]
-        if kind == 1:
-            first = int(family.offset[own])
-            return shares @ family.probabilities(moments)[first : first + int(family.n_categories[own])].T
-        mean, variance = family.cell_moments(moments)
-        return shares, mean[:, own], variance[:, own]
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        columns : str, int or a list of them
+            Names of columns, or their places. Of several, none is looked at.
 
-    def predict_column(self, X: Any, column: Any) -> Any:
-        """The most probable category of a column given the other cells of every row, or the mean of its numbers."""
+        Returns
+        -------
+        Of a column of categories: ndarray of shape (n_samples, n_categories). Of numbers and counts: (shares, means, variances), each
+        of shape (n_samples, n_components_): the mixture that the number follows. Of a list of columns: a dict with an entry for each.
+        """
+        several = not isinstance(columns, (str, int, np.integer))
+        found = [self._found_column(column) for column in (columns if several else [columns])]
+        rows = self._without(X, found)
+        shares = posteriors(self._joint(rows), self.weights_)
+        each = [self._distribution(rows, shares, column) for column in found]
+        return dict(zip(columns, each, strict=True)) if several else each[0]
+
+    def log_conditional(self, X: Any, columns: Any) -> np.ndarray:
+        """log p(these cells | the other observed cells) of every row, the columns together; a missing cell of theirs says nothing."""
+        several = not isinstance(columns, (str, int, np.integer))
+        found = [self._found_column(column) for column in (columns if several else [columns])]
+        return self._log_rows(self._cell_rows(X)) - self._log_rows(self._without(X, found))
+
+    def predict_column(self, X: Any, column: Any, return_std: bool = False) -> Any:
+        """The most probable category of a column given the other cells of every row, or the mean of its numbers.
+
+        With `return_std` also the standard deviation: of a category of probability p it is sqrt(p (1 - p)).
+        """
         found = self.conditional(X, column)
         if isinstance(found, tuple):
-            return found[0] @ found[1]
-        values = self._reader_.categories[str(column)]
-        return np.array([values[place] for place in found.argmax(axis=1)])
+            shares, means, variances = found
+            mean = (shares * means).sum(axis=1)
+            std = np.sqrt((shares * (variances + (means - mean[:, None]) ** 2)).sum(axis=1))
+            return (mean, std) if return_std else mean
+        values = self._reader_.values_of(self._found_column(column))
+        top = found.max(axis=1)
+        best = values[found.argmax(axis=1)]
+        return (best, np.sqrt(top * (1.0 - top))) if return_std else best
 
-    def _log_rows(self, rows: np.ndarray) -> np.ndarray:
-        return logsumexp(self._joint(rows), axis=1) + self._base(rows)
+    # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _found_column(self, column: Any) -> tuple[int, int, int]:
-        """(its family, its place in rows, its place within the family)."""
-        reader, name = self._reader_, str(column)
-        if name not in reader.kinds:
-            raise ValueError(f"there is no column {name!r}: the model has {', '.join(map(repr, reader.columns[:20]))}")
-        kind = PLACES[reader.kinds[name]]
-        own = reader.named[kind].index(name)
-        return kind, sum(len(names) for names in reader.named[:kind]) + own, own
+    def _cell_rows(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        if isinstance(self._stored_model, Words):
+            raise ValueError(
+                f"{type(self).__name__} counts words, which are no columns of their own: their sum is a row's length"
+            )
+        rows = self._rows(X)
+        return rows.toarray() if sparse.issparse(rows) else rows
+
+    def _without(self, X, columns: Iterable[int]) -> np.ndarray:
+        """Rows in which these columns are missing."""
+        rows = self._cell_rows(X).copy()
+        rows[:, [self._reader_.place_of(column) for column in columns]] = np.nan
+        return rows
+
+    def _scored(self, rows: np.ndarray) -> np.ndarray:
+        model, joint = self._stored_model, self._joint(rows)
+        base = np.broadcast_to(self._base(rows), len(rows))
+        parts = zip(model.families, self.moments_.columns, model.split(rows), strict=True)
+        cells = np.concatenate([family.cell_log_densities(own, part) for family, own, part in parts], axis=2)
+        whole, result = logsumexp(joint, axis=1), np.empty(rows.shape)
+        for place in range(rows.shape[1]):
+            without = rows.copy()
+            without[:, place] = np.nan
+            result[:, place] = whole + base - logsumexp(joint - cells[:, :, place], axis=1) - self._base(without)
+        return result
+
+    def _alone(self, rows: np.ndarray) -> np.ndarray:
+        """(n, d) array: log p(cell)."""
+        found = np.empty(rows.shape)
+        for place in range(rows.shape[1]):
+            alone = np.full(rows.shape, np.nan)
+            alone[:, place] = rows[:, place]
+            found[:, place] = self._log_rows(alone)
+        return found
+
+    def _distribution(self, rows: np.ndarray, shares: np.ndarray, column: int):
+        model, place = self._stored_model, self._reader_.place_of(column)
+        number = int(np.searchsorted(model.cuts, place, side="right"))
+        family, own, part = model.families[number], self.moments_.columns[number], model.split(rows)[number]
+        j = place - (model.cuts[number - 1] if number else 0)
+        categories = family.cell_shares(own, j)
+        if categories is not None:
+            return shares @ categories
+        mean, variance = family.cell_prediction(own, part, j)
+        return shares, np.broadcast_to(mean, shares.shape), np.broadcast_to(variance, shares.shape)
+
+    def _found_column(self, column) -> int:
+        """The place of a column among the person's."""
+        check_is_fitted(self)
+        names = self._column_names() or getattr(self._reader_, "columns", None)
+        names = names or [f"x{j}" for j in range(self.n_features_in_)]
+        if isinstance(column, (int, np.integer)) and 0 <= column < len(names):
+            return int(column)
+        if str(column) not in names:
+            shown = ", ".join(map(repr, names[:20]))
+            raise ValueError(
+                f"there is no column {column!r}: the model has {shown}, and the places 0 to {len(names) - 1}"
+            )
+        return names.index(str(column))

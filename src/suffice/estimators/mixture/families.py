@@ -20,7 +20,6 @@ from ...structures.words import Words as WordStructure
 from ..families import mixed_structure, shown_columns
 from ..kinds import Path, Seed
 from .base import Mixture
-from .cells import CellAnswers
 from .sections import documented
 
 
@@ -46,17 +45,17 @@ class BernoulliMixture(Mixture):
     """
 
     def __init__(
-        self, n_components: int = 1, *, binarize: float | None = None, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        self, n_components: int | str = 1, *, binarize: float | None = None, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
         init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
         weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
         warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
-        resume: Path | bool = None,
+        resume: Path | bool = None, n_members: int | str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.binarize = binarize
 
@@ -74,7 +73,7 @@ class BernoulliMixture(Mixture):
 
     @override
     def _n_parameters(self) -> int:
-        return self.probabilities_.size + self.n_components - 1
+        return self.probabilities_.size + len(self.probabilities_) - 1
 
 
 @documented
@@ -104,17 +103,17 @@ class CategoricalMixture(Mixture):
     """
 
     def __init__(
-        self, n_components: int = 1, *, min_categories: Any = None, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        self, n_components: int | str = 1, *, min_categories: Any = None, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
         init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
         weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
         warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
-        resume: Path | bool = None,
+        resume: Path | bool = None, n_members: int | str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.min_categories = min_categories
 
@@ -134,7 +133,7 @@ class CategoricalMixture(Mixture):
 
     @override
     def _n_parameters(self) -> int:
-        return self.n_components * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components - 1
+        return self.n_components_ * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components_ - 1
 
 
 @documented
@@ -204,12 +203,16 @@ class PoissonMixture(Mixture):
 
     @override
     def _n_parameters(self) -> int:
-        return self.rates_.size + self.n_components - 1
+        return self.rates_.size + len(self.rates_) - 1
 
 
 @documented
-class MixedMixture(CellAnswers, Mixture):
+class MixedMixture(Mixture):
     """A mixture for one table with columns of several kinds: numbers, categories, yes and no, counts.
+
+    By default for what a table says of itself: any column given the others (`conditional`, `predict_column`), missing cells
+    (`impute`, `sample_missing`), cells that do not fit their rows (`score_cells`). How many components say most of held-out cells
+    is found by the fit, which pools those of several mixtures.
 
     PARAMETERS
     kinds : dict {column: kind}, list of kinds, one kind or "auto", default="auto"
@@ -231,6 +234,9 @@ class MixedMixture(CellAnswers, Mixture):
     >>> labels = MixedMixture(2, random_state=0).fit_predict(X)
     >>> bool(labels[0] == labels[4] != labels[1])
     True
+    >>> model = MixedMixture(2, random_state=0).fit(X)
+    >>> model.predict_column(X[:2], "hair").tolist()
+    ['long', 'short']
     """
 
     kinds_: Any
@@ -241,17 +247,17 @@ class MixedMixture(CellAnswers, Mixture):
     rates_: dict[Any, Any]
 
     def __init__(
-        self, n_components: int = 1, *, kinds: Any = "auto", tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        self, n_components: int | str = "auto", *, kinds: Any = "auto", tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
         init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
         weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
         warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
-        resume: Path | bool = None,
+        resume: Path | bool = None, n_members: int | str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.kinds = kinds
 
@@ -272,4 +278,4 @@ class MixedMixture(CellAnswers, Mixture):
     @override
     def _n_parameters(self) -> int:
         each = 2 * len(self.means_) + len(self.rates_) + sum(part.shape[1] - 1 for part in self.probabilities_.values())
-        return self.n_components * each + self.n_components - 1
+        return self.n_components_ * each + self.n_components_ - 1

@@ -36,17 +36,17 @@ class FamilyMixture(Mixture):
     covariance_type, binarize, min_categories, kinds, loss = "full", None, None, "auto", "nll"
 
     def __init__(
-        self, n_components: int = 1, *, family: Any = "gaussian", tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        self, n_components: int | str = 1, *, family: Any = "gaussian", tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
         init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
         weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
         warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
-        resume: Path | bool = None,
+        resume: Path | bool = None, n_members: int | str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.family = family
 

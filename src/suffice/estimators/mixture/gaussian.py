@@ -52,18 +52,18 @@ class GaussianMixture(Mixture):
     covariances_: Any
 
     def __init__(
-        self, n_components: int = 1, *, covariance_type: str = "full", tol: float = 1e-3, reg_covar: float | None = None,
+        self, n_components: int | str = 1, *, covariance_type: str = "full", tol: float = 1e-3, reg_covar: float | None = None,
         max_iter: int = 100, n_init: int = 1, init_params: str = "kmeans", weights_init: Any = None, means_init: Any = None,
         precisions_init: Any = None, prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
         weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
         warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
-        resume: Path | bool = None,
+        resume: Path | bool = None, n_members: int | str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
             random_state=random_state, warm_start=warm_start, verbose=verbose,
-            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
+            checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume, n_members=n_members,
         )  # fmt: skip
         self.covariance_type = covariance_type
         self.reg_covar = reg_covar
@@ -119,7 +119,7 @@ class GaussianMixture(Mixture):
     def _given_start(self, problem: Any) -> Any:
         if self.weights_init is None and self.means_init is None and self.precisions_init is None:
             return None
-        model, K, d = problem.model, self.n_components, problem.model.n_features
+        model, K, d = problem.model, problem.model.n_outcomes, problem.model.n_features
         statistics = self._start_statistics(problem, np.random.default_rng(0))
         prior = self._component_prior(model, statistics)
         mean, covariance = self._parameters(model, prior.posterior(statistics))

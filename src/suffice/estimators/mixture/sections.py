@@ -5,7 +5,8 @@ from ..sections import with_sections
 PARAMETERS = """
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int or "auto", default=1 (of MixedMixture "auto")
+        "auto": 1, 2, 4, ... up to 256, as many as say most of held-out cells (`suffice.choosing.components`); see `candidates_`.
     tol : float, default=1e-3
         EM stops when a pass raises the mean log-likelihood of a row (plus the log prior) by less.
     max_iter : int, default=100
@@ -36,13 +37,23 @@ PARAMETERS = """
     checkpoint_minutes : float, default=3.0
     resume : path, True or None, default=None
         A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
+    n_members : int or "auto", default="auto"
+        Mixtures of `n_components` that are fitted from different starts; their components are pooled into one mixture, which says
+        more of missing cells than any of them. "auto" is 1 where n_components is a number; else 8 for up to 2,000 rows and 4 for
+        more. A warm start needs 1.
 """
 
 ATTRIBUTES = """
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
+    weights_ : ndarray of shape (n_components_,)
         Probabilities of the components.
+    n_components_ : int
+        Components of all members together.
+    choice_ : str
+        How many components of how many members, and why.
+    candidates_ : list of dict
+        With n_components="auto": every number tried and the mean log density of held-out cells.
     moments_ : record of arrays
         The model as expected sufficient statistics.
     lower_bound_, lower_bounds_ : mean log-likelihood of a row at the end, and after every pass ("variational": of the bound).
