@@ -152,14 +152,11 @@ def call(
         bad = [key for key, array in parameters(model) if not np.isfinite(array).all()]
         return f"{name} left {bad[0]} not finite" if bad else ""
     if name in ("predict_proba", "predict_component_proba") and group != NETWORK:
-        answer = (
-            np.concatenate([np.reshape(part, (-1, np.shape(part)[-1])) for part in answer])
-            if isinstance(answer, list)
-            else answer
-        )
-        answer = np.asarray(answer).reshape(len(answer), -1) if len(answer) else np.zeros((0, 1))
-        if len(answer) and not np.abs(answer.sum(axis=1) - 1).max() <= 1e-12:
-            return f"{name} has rows that do not add up to one"
+        for part in answer if isinstance(answer, list) else [np.asarray(answer)]:
+            axis = tuple(range(1, np.ndim(part))) if name == "predict_component_proba" else -1
+            totals = np.sum(part, axis=axis) if np.size(part) else np.ones(1)
+            if not np.abs(totals[~np.isnan(totals) | (np.ndim(part) < 3)] - 1).max(initial=0.0) <= 1e-12:
+                return f"{name} has rows that do not add up to one"  # padding of an (N, T, K) answer is NaN
     return ""
 
 

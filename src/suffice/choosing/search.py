@@ -134,7 +134,7 @@ class Tried:
         while plan.extend and self.best().strength == max(setting.strength for setting in self.scores):
             lowest = min(self.scores.values())
             stronger = replace(plan.base, strength=self.best().strength * plan.extend)
-            if (yield from self.score(stronger)) > lowest * (1 - ENOUGH):
+            if (yield from self.score(stronger)) >= lowest * (1 - ENOUGH):  # also where all scores are 0
                 break
 
     def along_axis(self, axis: Axis, strengths: list[float]) -> Walk:

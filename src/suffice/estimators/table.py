@@ -19,6 +19,7 @@ from ..choosing.folds import deal
 from ..reading.frames import columns_of, is_frame, names_of, taken, without
 from ..reading.guards import all_or_nothing, checked_weights
 from ..reading.labels import split_labels
+from . import loaded_others
 from .discriminant import GaussianDiscriminant
 from .kinds import Seed
 from .mixture import MixtureClassifier
@@ -129,7 +130,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         X = X if is_frame(X) or hasattr(X, "dtype") else np.asarray(X)
         self.dropped_: list[Any] = ids_of(X)
         kept = self._columns(X)
-        if len(kept.shape) != 2 or y is None:  # refused as every classifier refuses it
+        if len(kept.shape) != 2 or y is None or hasattr(kept, "toarray"):  # refused as every classifier refuses it
             return MixedNB().fit(kept, y)
         labels, unlabelled = split_labels(y)
         if len(labels) != kept.shape[0] or kept.shape[0] == 0:
@@ -279,6 +280,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one)."""
         check_is_fitted(self)
         return self.model_.impute(self._columns(X), y)
+
+    def _check_loaded(self) -> None:
+        loaded_others.check_table(self)
 
     def __sklearn_tags__(self) -> Any:
         return MixedNB().__sklearn_tags__()

@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from ..reading.labels import class_weights, encoded, split_labels
+from . import loaded_others
 from .explaining import telling_columns
 from .habits import Habits
 from .kinds import Path, Seed
@@ -224,6 +225,9 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         """{label: [(word, log-odds)]}: the words of an average weight that speak most for each label against the rest."""
         check_is_fitted(self, "model_")
         return telling_columns(self.model_, self.vocabulary_, n_words)
+
+    def _check_loaded(self) -> None:
+        loaded_others.check_text(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

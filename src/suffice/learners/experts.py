@@ -155,7 +155,12 @@ def fitted(
     rows = replace(rows, form=structure.gates.form(rows.form.X))
     prior = ExpertPrior.of(structure, rows, setting.gate_rows, setting.slope_rows)
     problem = ExpertProblem(structure, rows, prior, is_conditional)
-    return improved(problem, start(problem, setting, generator), setting, generator, watch, tol)
+    first = start(problem, setting, generator)
+    if not structure.gates.in_domain(first.gates):
+        raise ValueError(
+            "X has a column whose variance is too small beside its size: give columns in units in which they are neither huge nor tiny"
+        )
+    return improved(problem, first, setting, generator, watch, tol)
 
 
 def improved(

@@ -289,7 +289,7 @@ def side_by_side(families: tuple, X) -> list:
 
 def log_shares(mass: np.ndarray, total: float) -> np.ndarray:
     with np.errstate(divide="ignore"):
-        return np.log(mass) - np.log(total)
+        return np.log(mass) - np.log(total if total > 0 else 1.0)  # of what never occurs, nothing has a share
 
 
 def expected_logs(weights: np.ndarray, logs: np.ndarray) -> float:

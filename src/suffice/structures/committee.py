@@ -62,11 +62,15 @@ class Committee:
 
         def of_part(rows, part):
             first, second = np.zeros(len(rows)), np.zeros(len(rows))
-            for member in self.members:
-                mean, variance = member.structure.mean_and_variance(member.moments, member.structure.rows(rows))
-                first += member.weight * mean
-                second += member.weight * (variance + mean**2)
-            return np.column_stack([first, np.maximum(second - first**2, 0.0)])
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # far outside of the training rows: as wide as numbers can say
+                for member in self.members:
+                    mean, variance = member.structure.mean_and_variance(member.moments, member.structure.rows(rows))
+                    first += member.weight * mean
+                    second += member.weight * (variance + mean**2)
+                spread = np.nan_to_num(second - first**2, nan=WIDEST)
+            return np.column_stack([first, np.maximum(spread, 0.0)])
 
         found = np.concatenate(list(self._each(of_part, X, n_threads)))
         with np.errstate(over="ignore"):

@@ -146,7 +146,8 @@ class ClassAnswers(ClassifierAnswers):
         check_whole("n_samples", n_samples)
         check_whole("n_steps", n_steps, none=True)
         generator = self._generator(random_state)
-        mass = self.moments_.mass / self.moments_.mass.sum()
+        mass = self.moments_.mass / self.moments_.mass.max()  # their sum may be more than a number can say
+        mass = mass / mass.sum()
         codes = generator.choice(len(mass), size=n_samples, p=mass) if y is None else self._codes(y, n_samples)
         models: dict[int, Any] = {int(code): self.hmm(self.classes_[code]) for code in np.unique(codes)}
         seeds = generator.integers(2**31 - 1, size=n_samples)

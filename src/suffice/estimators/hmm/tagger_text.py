@@ -162,6 +162,11 @@ class TextTagger(HMMTagger):
         return super()._given(checked(X), None)
 
     @override
+    def impute(self, X: Any, lengths: Any = None, return_std: bool = False) -> Any:
+        """Not for words: a word is known by all its columns together."""
+        raise NotImplementedError("missing words are not filled in: HMMTagger fills cells of tables")
+
+    @override
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_one_of("neighbours", self.neighbours, ("auto", True, False))

@@ -131,8 +131,9 @@ class Conditional:
 
     def certificate(self, x: np.ndarray) -> float:
         """What a Newton step with the curvature of the metrics would still gain, in nats a row."""
-        gradient = self.value_and_gradient(x)[1]
-        return 0.5 * self.total * float(gradient @ gradient)
+        with np.errstate(over="ignore", invalid="ignore"):  # then nothing is certain
+            gradient = self.value_and_gradient(x)[1]
+            return 0.5 * self.total * float(gradient @ gradient)
 
     def scores(self, T: list[np.ndarray], design: Design) -> np.ndarray:
         """(n, K) array: scores of other rows of the same design."""

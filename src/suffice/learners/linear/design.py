@@ -229,7 +229,8 @@ class ClassSums:
             shift, unit = (layout.mean - layout.family.location), layout.unit
             weight, first = own.weight, own.first - own.weight * shift
             second = own.second - 2.0 * shift * own.first + shift**2 * weight
-            arrays = weight.T, weight.T, (first / unit).T, (second / unit**2).T
+            with np.errstate(over="ignore"):  # beyond all numbers: the fit is refused by name
+                arrays = weight.T, weight.T, (first / unit).T, (second / unit**2).T
             return NumbersPart(is_tied, layout.gaps, *arrays, layout.dense, layout.squares, layout.seen)
         if layout.kind == "counts":
             mean = np.maximum(own.count.sum(axis=0), 1e-300) / np.maximum(own.weight.sum(axis=0), 1e-300)

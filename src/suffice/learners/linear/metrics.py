@@ -11,11 +11,13 @@ import numpy as np
 from ...kernels.loops.chain import backward, factor_chain, forward
 
 LEAST = 1e-9
+STEEPEST = 1e200
 
 
 class Diagonal:
     def __init__(self, h: np.ndarray):
-        self.scale = 1.0 / np.sqrt(h + LEAST)
+        steep = np.clip(np.nan_to_num(h, nan=STEEPEST), 0.0, STEEPEST)  # scales stay numbers that can be divided by
+        self.scale = 1.0 / np.sqrt(steep + LEAST)
 
     def parameters(self, x: np.ndarray) -> np.ndarray:
         return x * self.scale

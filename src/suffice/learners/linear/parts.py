@@ -93,7 +93,8 @@ class NumbersPart(LinearPart):
     def of(cls, layout, prior: PseudoRows, count, first, second, is_tied: bool) -> NumbersPart:
         """From the sums (d, K) of ones, z and z^2 over observed cells."""
         observed = count.sum(axis=1) / max(float(prior.n.sum()), 1e-300)
-        scatter = (second - first**2 / np.maximum(count, 1e-9)).sum(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # sums beyond all numbers: the fit is refused by name
+            scatter = (second - first**2 / np.maximum(count, 1e-9)).sum(axis=1)
         within = np.maximum(scatter / np.maximum(count.sum(axis=1) - len(prior.a), 1.0), LEAST_WITHIN)[:, None]
         own = (0.0 if is_tied else OWN) + 3.0 * prior.share
         pseudo = np.outer(np.maximum(observed, 1e-3), prior.a)
