@@ -62,8 +62,8 @@ def test_the_gradient_of_the_scores_is_the_expected_statistics(inference):
 
 def converged(model, beta, x, k) -> float:
     words = np.flatnonzero(x)
-    shape, _ = model.infer(x[words], beta[words][:, :, k], n_steps=3000)
-    return model.document_score(x[words], beta[words][:, :, k], shape)
+    shape, _ = model.document.inferred(x[words], beta[words][:, :, k], n_steps=3000)
+    return model.document.score(x[words], beta[words][:, :, k], shape)
 
 
 @pytest.mark.parametrize("loss", ("ncll", "hinge"))
@@ -102,8 +102,8 @@ def test_the_bound_never_falls_and_never_exceeds_the_enumerated_likelihood():
         shape = concentration + values[seen] @ generator.dirichlet(np.ones(n_topics), len(seen))
         bounds = []
         for _ in range(60):
-            bounds.append(model.document_score(values[seen], beta[seen], shape))
-            shape, _ = model.infer(values[seen], beta[seen], 1, shape)
+            bounds.append(model.document.score(values[seen], beta[seen], shape))
+            shape, _ = model.document.inferred(values[seen], beta[seen], 1, shape)
         assert np.diff(bounds).min() >= -1e-11
         assert max(bounds) <= likelihood + 1e-10
 

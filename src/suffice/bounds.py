@@ -11,7 +11,10 @@ their weights; missing cells are summed out.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp, xlogy
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,45 +46,47 @@ class Bound:
     True
     """
 
-    def __init__(self, mixture, X, sample_weight=None):
+    mixture: Any
+
+    def __init__(self, mixture: Any, X: Any, sample_weight: ArrayLike | None = None) -> None:
         check_is_fitted(mixture)
         self.mixture, self.X = mixture, X
         n = len(mixture.score_samples(X))
         weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         if weights.shape != (n,) or not (weights >= 0).all() or not weights.sum() > 0:
             raise ValueError(f"sample_weight has shape {weights.shape}; it must be {n} weights >= 0, not all of them 0")
-        self.weights = weights / weights.sum()
+        self.weights: Any = weights / weights.sum()
 
-    def _joint(self, theta) -> np.ndarray:
+    def _joint(self, theta: Any) -> np.ndarray:
         return (self.mixture if theta is None else theta).predict_joint_log_proba(self.X)
 
-    def log_likelihood(self, theta=None) -> float:
+    def log_likelihood(self, theta: Any = None) -> float:
         """L(theta)."""
         return float(self.weights @ logsumexp(self._joint(theta), axis=1))
 
-    def posterior(self, theta=None) -> np.ndarray:
+    def posterior(self, theta: Any = None) -> np.ndarray:
         """p(k | x, theta): the alpha at which the bound is tight (the E-step)."""
         joint = self._joint(theta)
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
-    def lower_bound(self, alpha, theta=None) -> float:
+    def lower_bound(self, alpha: Any, theta: Any = None) -> float:
         """L_B(theta, alpha)."""
         alpha = self._checked(alpha)
         return self._expected(alpha, theta) - float(self.weights @ xlogy(alpha, alpha).sum(axis=1))
 
-    def auxiliary(self, theta=None, previous=None) -> float:
+    def auxiliary(self, theta: Any = None, previous: Any = None) -> float:
         """Q(theta; previous)."""
         return self._expected(self.posterior(previous), theta)
 
-    def gap(self, alpha, theta=None) -> float:
+    def gap(self, alpha: Any, theta: Any = None) -> float:
         """L(theta) - L_B(theta, alpha), which is never negative."""
         return self.log_likelihood(theta) - self.lower_bound(alpha, theta)
 
-    def _expected(self, alpha: np.ndarray, theta) -> float:
+    def _expected(self, alpha: np.ndarray, theta: Any) -> float:
         joint = self._joint(theta)
         return float(self.weights @ np.where(alpha > 0, alpha * joint, 0.0).sum(axis=1))
 
-    def _checked(self, alpha) -> np.ndarray:
+    def _checked(self, alpha: Any) -> np.ndarray:
         alpha = np.asarray(alpha, dtype=float)
         shape = (len(self.weights), len(self.mixture.weights_))
         if alpha.shape != shape or not (alpha >= 0).all() or not np.allclose(alpha.sum(axis=1), 1.0):

@@ -108,7 +108,7 @@ def _first_tables(reader: Reader, memory: float, update: Any) -> tuple[list[Tabl
         return tables, next(reader, None)
 
 
-def _arranged(tables: list[Table], following: Table | None, reader: Reader, asked: Asked):
+def _arranged(tables: list[Table], following: Table | None, reader: Reader, asked: Asked) -> Any:
     """(tables, those that follow, format, arrangement): identifiers and free text taken out, or texts taken for what they are."""
     rest = () if following is None else chain([following], reader)
     if reader.format in ("svmlight", "text") or (tables[0].columns == ("text",) and not tables[0].kinds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -70,7 +70,7 @@ def libsvm_counts(text: str, n_columns: int) -> tuple[csr_array, np.ndarray]:
     return csr_array((np.array(counts), np.array(indices), np.array(indptr)), shape=shape), np.array(labels)
 
 
-def split_tokens(counts, share: float = 0.8, seed: int = 0) -> tuple[csr_array, csr_array]:
+def split_tokens(counts: Any, share: float = 0.8, seed: int = 0) -> tuple[csr_array, csr_array]:
     """Every token goes to the observed part with probability `share`: the split for documents that have none."""
     counts = csr_array(counts)
     drawn = np.random.default_rng(seed).binomial(counts.data.astype(np.int64), share).astype(float)

@@ -7,6 +7,7 @@ else the published CoNLL-U files are downloaded once. Licence CC BY-SA 4.0.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..files.tokens import read_tokens
 from .files import DataNotFound, find
@@ -20,9 +21,9 @@ class Tagged:
     """Sentences (lists of words) and their tags, in three parts."""
 
     name: str
-    train: tuple[list, list]
-    dev: tuple[list, list]
-    test: tuple[list, list]
+    train: tuple[list[Any], list[Any]]
+    dev: tuple[list[Any], list[Any]]
+    test: tuple[list[Any], list[Any]]
 
 
 def names() -> list[str]:
@@ -45,7 +46,7 @@ def load(name: str = "ud-english-ewt", tags: str = "upos") -> Tagged:
     return Tagged(name, *(part_of(part, tags) for part in PARTS))
 
 
-def part_of(part: str, tags: str) -> tuple[list, list]:
+def part_of(part: str, tags: str) -> tuple[list[Any], list[Any]]:
     try:
         return read_tokens(find(f"sequence/ud_english_ewt/{part}.tsv"), 0, 1 if tags == "upos" else 2)
     except DataNotFound:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import tarfile
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -101,7 +102,7 @@ def labelled_lines(name: str, part: str) -> tuple[list[str], np.ndarray]:
     return [words for _, _, words in pairs], np.array([label for label, _, _ in pairs])
 
 
-def find_cade(part: str):
+def find_cade(part: str) -> Any:
     """Cade12 is one archive on Google Drive; both parts are unpacked from it."""
     file = f"cade-{part}-stemmed.txt"
     try:
@@ -118,7 +119,7 @@ def find_cade(part: str):
             raise DataNotFound(f"{missing}\n  also tried {CADE}: {problem}") from None
 
 
-def unpack(archive, members: dict[str, str]) -> None:
+def unpack(archive: Any, members: dict[str, str]) -> None:
     """Write the archive's members whose paths end as the keys say to the cache, under the values."""
     with tarfile.open(archive) as tar:
         for member in tar:

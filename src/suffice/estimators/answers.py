@@ -14,6 +14,7 @@ from ..engines.threads import n_threads
 from ..reading.frames_back import as_given
 from ..reading.guards import one_blas_thread
 from ..structures.groups import Groups, drawn
+from .kinds import Seed
 
 
 def log_posterior(scores: np.ndarray, class_count: np.ndarray, rivalry: float = 1.0) -> np.ndarray:
@@ -40,16 +41,16 @@ class Answers:
     _validated: Any
     _answering: Groups
 
-    def predict_joint_log_proba(self, X):
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """log p(x, y) for every row and class (without parts that no class depends on); missing cells are integrated out."""
         check_is_fitted(self)
         return self._joint(self._new_rows(X))
 
-    def _joint(self, rows) -> np.ndarray:
+    def _joint(self, rows: Any) -> np.ndarray:
         with one_blas_thread():
             return self._answering.class_scores(self.moments_, rows, n_threads(self.n_jobs))
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """log p(y | x). Scores are first multiplied by `temperature_` where the loss does not calibrate itself, rivals of the best
         class are told apart `rivalry_` times as sharply, and the share `background_` of the class frequencies is mixed in where
         held-out rows were met with confident errors."""
@@ -59,11 +60,11 @@ class Answers:
             logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))
         return logs
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """p(y | x)."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X, cost=None):
+    def predict(self, X: Any, cost: Any = None) -> np.ndarray:
         """The most probable class, or the one of least expected cost.
 
         Parameters
@@ -84,13 +85,13 @@ class Answers:
             )
         return self.classes_[(self.predict_proba(X) @ cost).argmin(axis=1)]
 
-    def score_samples(self, X):
+    def score_samples(self, X: Any) -> np.ndarray:
         """log p(x): the log-density of every row (of its observed cells)."""
         check_is_fitted(self)
         X = self._new_rows(X)
         return logsumexp(self._joint(X), axis=1) + self._stored_model.log_base_measure(X)
 
-    def sample(self, n_samples=1, y=None, random_state=None):
+    def sample(self, n_samples: int = 1, y: Any = None, random_state: Seed = None) -> Any:
         """Draw rows and labels from the model.
 
         Parameters
@@ -112,7 +113,7 @@ class Answers:
         X, classes = self._answering.sampled(self.moments_, n_samples, classes, generator)
         return self._framed(self._reader_.unread(X)), self.classes_[classes]
 
-    def impute(self, X, y=None, return_std=False):
+    def impute(self, X: Any, y: Any = None, return_std: bool = False) -> Any:
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one).
 
         Parameters
@@ -138,7 +139,7 @@ class Answers:
         filled = as_given(X, self._reader_.filled(given, self._reader_.unread(filled)))
         return (filled, self._reader_.unread_std(std)) if return_std else filled
 
-    def sample_missing(self, X, y=None, random_state=None):
+    def sample_missing(self, X: Any, y: Any = None, random_state: Seed = None) -> Any:
         """Fill missing cells with draws given the observed cells of the row: multiple imputation in one call each.
 
         Parameters
@@ -163,21 +164,21 @@ class Answers:
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _new_rows(self, X):
+    def _new_rows(self, X: Any) -> Any:
         """Rows as the structure takes them."""
         return self._reader_.rows(self._validated(self._reader_, X, reset=False))
 
-    def _shares(self, rows, y) -> np.ndarray:
+    def _shares(self, rows: Any, y: Any) -> np.ndarray:
         """Posteriors of the outcomes given the rows, and their labels if they are known."""
         classes = None if y is None else self._codes(y, rows.shape[0])
         with one_blas_thread():
             return self._answering.shares(self.moments_, rows, classes, n_threads(self.n_jobs))
 
-    def _generator(self, random_state) -> np.random.Generator:
+    def _generator(self, random_state: Any) -> np.random.Generator:
         seed = check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)
         return np.random.default_rng(seed)
 
-    def _codes(self, y, n: int) -> np.ndarray:
+    def _codes(self, y: Any, n: int) -> np.ndarray:
         """Codes of n labels, or of one label for all."""
         labels = np.broadcast_to(np.asarray(y), (n,))
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)

@@ -11,9 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..learners.watch import Watch
 from ..reading.guards import all_or_nothing, one_blas_thread
 from ..structures.network import Network, sample_hidden, sample_visible
 from .contract import Contract
+from .kinds import Path, Seed
 from .network_rows import checked_rows
 
 __all__ = ["SigmoidBeliefNetwork"]
@@ -106,8 +108,18 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
     True
     """
 
+    network_: Any
+    weights_: Any
+    biases_: Any
+    top_bias_: Any
+    components_: Any
+    recognition_: Any
+    history_: list[dict[Any, Any]]
+    n_iter_: int
+    stopped_: str
+
     _free = ("n_temperatures",)
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: dict[Any, Any] = {  # noqa: RUF012
         "hidden": ["array-like"],
         "data": [StrOptions({"binary", "count"})],
         "learner": [StrOptions({"mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil"})],
@@ -134,11 +146,15 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         "random_state": ["random_state"],
     }
 
-    def __init__(self, hidden=(200,), *, data="binary", learner="mcem", m_step="kron", max_iter="auto", batch_size=1000,
-                 n_sweeps=2, n_samples=1, inner_updates=1, rate="linear", step=0.2, joint_step=0.1, greedy_share=0.55,
-                 alpha=0.501, penalty=0.0, dispersion=0.8, activity=0.01, max_weight=8.0, learning_rate=None,
-                 with_labels=False, binarize=0.5, checkpoint=None, checkpoint_minutes=3.0, resume=None, max_minutes=None, callback=None,
-                 n_temperatures=300, n_jobs=1, random_state=None, verbose=0):  # fmt: skip
+    def __init__(
+        self, hidden: tuple[int, ...] = (200,), *, data: str = "binary", learner: str = "mcem", m_step: str = "kron",
+        max_iter: int | str = "auto", batch_size: int = 1000, n_sweeps: int = 2, n_samples: int = 1, inner_updates: int = 1,
+        rate: str = "linear", step: float = 0.2, joint_step: float = 0.1, greedy_share: float = 0.55, alpha: float = 0.501,
+        penalty: float = 0.0, dispersion: float = 0.8, activity: float = 0.01, max_weight: float = 8.0,
+        learning_rate: float | None = None, with_labels: bool = False, binarize: float | None = 0.5, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None, max_minutes: float | None = None, callback: Any = None,
+        n_temperatures: int = 300, n_jobs: int = 1, random_state: Seed = None, verbose: int = 0,
+    ) -> None:  # fmt: skip
         self.hidden = hidden
         self.data = data
         self.learner = learner
@@ -170,7 +186,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -178,7 +194,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         return tags
 
     @all_or_nothing
-    def fit(self, X, y=None) -> SigmoidBeliefNetwork:
+    def fit(self, X: Any, y: Any = None) -> SigmoidBeliefNetwork:
         """Learn from rows X; `y` is used only with `with_labels=True`."""
         from ..learners.network import passes
         from ..learners.network.monte_carlo import VisibleRows
@@ -198,10 +214,10 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         self.weights_, self.biases_, self.top_bias_ = network.weights, network.biases, network.top_bias
         self.components_, self.recognition_ = network.weights[0], passes.recognition_of(fit.memory)
         self.history_, self.n_iter_, self.stopped_ = passes.pass_lines(fit.history), fit.n_iter, fit.stopped
-        self.converged_ = fit.converged
+        self.converged_: bool = fit.converged
         return self
 
-    def _after_pass(self, number: int, line: dict) -> Any:
+    def _after_pass(self, number: int, line: dict[Any, Any]) -> Any:
         """What the callback says of the pass."""
         from ..learners.network.passes import pass_line
 
@@ -228,7 +244,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         if self.m_step == "sgd" and self.learner != "nvil":
             raise ValueError(f'm_step="sgd" goes with learner="nvil" only, not with learner={self.learner!r}')
 
-    def _settings(self, watch):
+    def _settings(self, watch: Watch) -> Any:
         from ..learners.network.settings import Settings
 
         is_seed = isinstance(self.random_state, Integral)
@@ -243,13 +259,13 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
 
         loaded.check_network(self)
 
-    def _with_labels(self, X, y) -> np.ndarray:
+    def _with_labels(self, X: Any, y: Any) -> np.ndarray:
         if y is None or len(y) != len(X):
             raise ValueError("with_labels=True needs fit(X, y) with one label a row")
         self.classes_, codes = np.unique(y, return_inverse=True)
         return np.column_stack([X, np.eye(len(self.classes_))[codes]])
 
-    def visible_rows(self, X):
+    def visible_rows(self, X: Any) -> Any:
         """X as the evaluators read it: validated, missing cells marked, labels (if modelled) unknown."""
         from ..learners.network.monte_carlo import VisibleRows
 
@@ -260,38 +276,40 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
             X = np.column_stack([X, np.full((len(X), len(self.classes_)), np.nan)])
         return VisibleRows(X, self.data)
 
-    def _posterior(self, X, n_burn: int, n_samples: int, layer: int = 0):
+    def _posterior(self, X: Any, n_burn: int, n_samples: int, layer: int = 0) -> Any:
         from ..evaluation.belief_network import posterior_means
 
         rows = self.visible_rows(X)
         means, below = posterior_means(self.network_, rows, n_burn, n_samples, 0, self.n_jobs, layer)
         return means, below[:, : self.n_features_in_]
 
-    def transform(self, X, *, layer: int = 0, n_burn: int = 20, n_samples: int = 20) -> np.ndarray:
+    def transform(self, X: Any, *, layer: int = 0, n_burn: int = 20, n_samples: int = 20) -> np.ndarray:
         """Posterior means of a hidden layer (the first) given each row, by Gibbs sampling."""
         return self._posterior(X, n_burn, n_samples, layer)[0]
 
-    def reconstruct(self, X, *, n_burn: int = 50, n_samples: int = 50) -> np.ndarray:
+    def reconstruct(self, X: Any, *, n_burn: int = 50, n_samples: int = 50) -> np.ndarray:
         """E[v | posterior of h given the observed cells of each row]."""
         return self._posterior(X, n_burn, n_samples)[1]
 
-    def impute(self, X, *, n_burn: int = 50, n_samples: int = 50) -> np.ndarray:
+    def impute(self, X: Any, *, n_burn: int = 50, n_samples: int = 50) -> np.ndarray:
         """X with every NaN replaced by its posterior mean."""
         found = self.reconstruct(X, n_burn=n_burn, n_samples=n_samples)
         X = checked_rows(self, X, reset=False)
         return np.where(np.isnan(X), found, X)
 
-    def score_samples(self, X) -> np.ndarray:
+    def score_samples(self, X: Any) -> np.ndarray:
         """log p(v) of each row by annealed importance sampling (see `suffice.evaluation` for error bars)."""
         from ..evaluation import annealed_importance_sampling
 
         check_is_fitted(self, "network_")
         return annealed_importance_sampling(self, X, self.n_temperatures, n_jobs=self.n_jobs).per_sample
 
-    def score(self, X, y=None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         return float(np.mean(self.score_samples(X)))
 
-    def sample(self, n_samples: int = 1, *, label=None, random_state=None, n_sweeps: int = 200) -> np.ndarray:
+    def sample(
+        self, n_samples: int = 1, *, label: Any = None, random_state: Seed = None, n_sweeps: int = 200
+    ) -> np.ndarray:
         """Draw rows; with `label`, from p(v | label), the hidden units given the label by Gibbs sampling."""
         check_is_fitted(self, "network_")
         seed = self.random_state if random_state is None else random_state
@@ -304,7 +322,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         )
         return sample_visible(self.network_, first, rng)[:, : self.n_features_in_]
 
-    def _given(self, label, n_samples: int, seed: int, n_sweeps: int) -> np.ndarray:
+    def _given(self, label: Any, n_samples: int, seed: int, n_sweeps: int) -> np.ndarray:
         from ..learners.network.monte_carlo import Chunk, Tables, VisibleRows, ancestral
 
         self._check_unchanged()
@@ -321,7 +339,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
             chunk.sweep(seed, k, beta=min(1.0, 2 * (k + 1) / n_sweeps))
         return chunk.hidden[0]
 
-    def nearest_words(self, word, vocabulary, n_words: int = 5) -> list[str]:
+    def nearest_words(self, word: str, vocabulary: Any, n_words: int = 5) -> list[str]:
         """Words whose weight columns are nearest in Euclidean distance (paper, Table 3)."""
         check_is_fitted(self, "network_")
         vocabulary = list(vocabulary)
@@ -335,7 +353,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         return [vocabulary[i] for i in np.argsort(distance, kind="stable")[:n_words]]
 
 
-def load_network(path) -> Network:
+def load_network(path: Any) -> Network:
     """The network of a checkpoint: to look at a fit that is still going."""
     from ..saving.checkpoints import load_checkpoint
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -20,6 +21,7 @@ from ..engines.threads import n_threads
 from ..families.rows import any_missing, empty_rows, label_masses
 from ..learners.problem import Problem
 from ..learners.state import Fit, Stop
+from ..learners.watch import Watch
 from ..losses import Loss, loss_named
 from ..reading.base import Reader
 from ..reading.frames import taken
@@ -30,6 +32,7 @@ from .answers import Answers
 from .checks import check_class_prior, check_training
 from .contract import Contract
 from .explaining import Explains
+from .kinds import Path, Seed
 
 ALGORITHMS = ("auto", "lbfgs", "incremental", "stochastic", "batch", "paper")
 QUASI_NEWTON = ("auto", "lbfgs")  # of dense tables under the conditional likelihood
@@ -42,30 +45,39 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     attributes it shows (`_expose`). It may leave out rows that say nothing or join equal ones (`_rows_that_count`).
     """
 
+    history_: Any
+    n_iter_: Any
+    converged_: Any
+    stopped_: Any
+    choice_: Any
+    temperature_: float
+    rivalry_: float
+    background_: float
+
     _softness = 0.0  # of the hinge's corner
 
     def __init__(
         self,
         *,
-        loss="ncll",
-        prior="auto",
-        algorithm="auto",
-        step_size=None,
-        max_epochs=100,
-        tol=1e-3,
-        average=True,
-        class_prior=None,
-        class_weight=None,
-        unlabelled_weight="auto",
-        unlabelled="auto",
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        n_jobs=None,
-        checkpoint=None,
-        checkpoint_minutes=3.0,
-        resume=None,
-    ):
+        loss: str = "ncll",
+        prior: float | str = "auto",
+        algorithm: str = "auto",
+        step_size: float | None = None,
+        max_epochs: int = 100,
+        tol: float = 1e-3,
+        average: bool = True,
+        class_prior: Any = None,
+        class_weight: Any = None,
+        unlabelled_weight: float | str = "auto",
+        unlabelled: Any = "auto",
+        random_state: Seed = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None,
+    ) -> None:
         self.loss = loss
         self.prior = prior
         self.algorithm = algorithm
@@ -91,11 +103,11 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         """How rows are read."""
         return Reader()
 
-    def _structure(self, reader: Any, rows, n_outcomes: int, weights: np.ndarray) -> Any:
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         """The structure of rows in its units."""
         raise NotImplementedError
 
-    def _structure_of(self, reader: Any, rows, n_outcomes: int) -> Any:
+    def _structure_of(self, reader: Any, rows: Any, n_outcomes: int) -> Any:
         """The structure of rows as another reading of the same table has them."""
         return self._structure(reader, rows, n_outcomes, np.ones(len(rows)))
 
@@ -113,7 +125,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         """Set the attributes that show the model."""
         raise NotImplementedError
 
-    def _rows_that_count(self, rows, codes: np.ndarray, weights: np.ndarray, loss: Loss) -> tuple:
+    def _rows_that_count(self, rows: Any, codes: np.ndarray, weights: np.ndarray, loss: Loss) -> tuple[Any, ...]:
         """Rows with an observed cell: the others say nothing of p(y | x); under the likelihood their labels still count."""
         if not any_missing(rows):
             return rows, codes, weights
@@ -129,7 +141,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
@@ -162,7 +174,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         rows = reader.learn(X, self._column_names())
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         generator = np.random.default_rng(self._fit_seed(watch))
-        self.class_count_ = label_masses(codes, weights, len(self.classes_))
+        self.class_count_: np.ndarray = label_masses(codes, weights, len(self.classes_))
         rows, codes, weights = self._rows_that_count(rows, codes, weights, loss)
         with one_blas_thread():
             problem = self._problem(reader, rows, codes, weights, loss)
@@ -177,7 +189,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         self._finish(trained.fit, trained.choice)
         return self
 
-    def _problem(self, reader, rows, codes, weights, loss: Loss) -> Problem:
+    def _problem(self, reader: Any, rows: Any, codes: np.ndarray, weights: np.ndarray, loss: Loss) -> Problem:
         """Rows in the structure's units, with the structure."""
         plain = not loss.is_discriminative or self.algorithm == "paper"
         reader.settle(rows, codes, weights, len(self.classes_), is_plain=plain)
@@ -185,7 +197,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         return Problem(self._structure(reader, rows, len(self.classes_), weights), rows, codes, weights, loss)
 
     @override
-    def _fit_seed(self, watch) -> int:
+    def _fit_seed(self, watch: Watch) -> int:
         """As given; None is a seed too, so that a fit of the same rows gives the same bits."""
         return 0 if self.random_state is None else super()._fit_seed(watch)
 
@@ -205,14 +217,14 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
             n_threads(self.n_jobs),
         )  # fmt: skip
 
-    def _warm(self, before: dict, reader, structure) -> Warm | None:
+    def _warm(self, before: dict[Any, Any], reader: Any, structure: Any) -> Warm | None:
         """The last fit, where this one is to begin there."""
         if not self.warm_start or "moments_" not in before:
             return None
         return Warm(before["moments_"], before.get("_multipliers"))
 
     @all_or_nothing
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one batch of a stream.
 
         Under `loss="nll"` the batches give what one `fit` on all of them gives (where cells or labels are missing: one pass of EM,
@@ -259,7 +271,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
                 self._stream = self._stream.moved(problem, recipe)
         stream, count = self._stream, label_masses(codes, weights, len(self.classes_))
         self.class_count_ = count if first else self.class_count_ + count
-        self.unlabelled_weight_ = recipe.stream_weight(loss.is_discriminative)
+        self.unlabelled_weight_: float = recipe.stream_weight(loss.is_discriminative)
         choice = Choice(None, reason="partial_fit does not choose a prior") if first else self.choice_
         fit = Fit(stream.moments, n_iter=getattr(stream, "n_iter", 1)).ended(Stop.ONE_PASS)
         earlier = [] if first else self.history_.get("shortened", [])
@@ -269,7 +281,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         return self
 
     def _stream_rows(
-        self, reader, X, y, classes, sample_weight, first: bool, loss
+        self, reader: Any, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool, loss: Any
     ) -> tuple[Any, np.ndarray, np.ndarray]:
         """Checked rows, codes of their labels (-1: none) and weights; the first batch fixes the classes."""
         if getattr(self, "class_weight", None) == "balanced":
@@ -287,7 +299,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         if first and unlabelled.all():
             raise ValueError("y has no label in the first batch of the stream: begin with labelled rows")
         if first:
-            self.classes_ = known
+            self.classes_: np.ndarray = known
             check_class_prior(self.class_prior, self.classes_)
         rows = reader.learn(X, self._column_names()) if first else reader.read(X)
         if first and any_missing(rows) and empty_rows(rows).all():
@@ -302,14 +314,14 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
 
     # -- what is kept -------------------------------------------------------------------------------------------------
 
-    def _keep(self, trained: Trained, reader, recipe: Recipe) -> None:
+    def _keep(self, trained: Trained, reader: Any, recipe: Recipe) -> None:
         """Fitted attributes, set only when training has succeeded."""
         structure, fit, choice = trained.problem.model, trained.fit, trained.choice
         self._note_built()
         self._reader_, self._stored_model, self.moments_ = reader, structure, fit.moments
         self._answering = recipe.answering(structure)
         if self.class_prior is not None:
-            self.moments_ = replace(fit.moments, mass=recipe.with_class_prior(fit.moments.mass, self.class_prior))
+            self.moments_: Any = replace(fit.moments, mass=recipe.with_class_prior(fit.moments.mass, self.class_prior))
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
         self.stopped_, self.choice_ = fit.stopped, choice
         self.temperature_, self.rivalry_, self.background_ = choice.temperature, choice.rivalry, choice.background
@@ -320,7 +332,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
 
     def _finish(self, fit: Fit, choice: Choice) -> None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.natural_ = self._stored_model.natural_of(self.moments_)
+            self.natural_: Any = self._stored_model.natural_of(self.moments_)
             self._expose(self._stored_model, self.moments_)
         if not fit.converged and self.algorithm != "paper":
             warnings.warn(
@@ -337,10 +349,10 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     def _check_loaded(self) -> None:
         loaded.check_classifier(self)
 
-    def _template(self, rows) -> Any:
+    def _template(self, rows: Any) -> Any:
         """The structure of such rows that this estimator builds: what a file must hold."""
         return self._structure(self._reader_, rows, len(self.classes_), np.ones(rows.shape[0]))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = self._tagged(super().__sklearn_tags__(), self._reader())
         return tags

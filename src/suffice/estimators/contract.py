@@ -35,6 +35,10 @@ class Contract(Habits):
     checkpoint_minutes: float
     resume: Any
     random_state: Any
+    prior: Any  # a number or "auto"; so are the next two
+    max_iter: Any
+    max_epochs: Any
+    _stream: Any
     get_params: Any
     _schema: Any = None  # what X was in `fit`, where it was a frame
     _free: tuple[str, ...] = ()  # more parameters that may differ
@@ -71,7 +75,7 @@ class Contract(Habits):
         """The seed of a fit; the same one when it resumes, whatever `random_state` is."""
         return watch.once(lambda _: int(check_random_state(self.random_state).randint(2**31 - 1)))
 
-    def _report(self, number: int, line: dict) -> None:
+    def _report(self, number: int, line: dict[Any, Any]) -> None:
         """Print what a pass came to."""
         parts = [f"{type(self).__name__} pass {number}: objective {line['objective']:.6g}"]
         for name, text in (("accuracy", "accuracy {:.4f}"), ("gap", "gap {:.3g}")):
@@ -80,7 +84,7 @@ class Contract(Habits):
         parts.append(f"{line['seconds']:.1f} s")
         print(", ".join(parts), flush=True)
 
-    def _validated(self, reader: Any, X, y: Any = NO_LABELS, *, reset: bool):
+    def _validated(self, reader: Any, X: Any, y: Any = NO_LABELS, *, reset: bool) -> Any:
         """X (and y, if given) for a reader, with missing cells; columns' number and names are learned or compared."""
         X = table_of(X) if reader.takes_frames else X
         if reset:
@@ -94,7 +98,7 @@ class Contract(Habits):
         refuse_huge(found[0] if isinstance(found, tuple) else found)
         return found
 
-    def _validated_table(self, X, y, *, reset: bool):
+    def _validated_table(self, X: Any, y: Any, *, reset: bool) -> Any:
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(f"X has {X.shape[0]} rows and {X.shape[1]} columns: it needs at least one of each")
         if isinstance(y, str):
@@ -126,7 +130,7 @@ class Contract(Habits):
         return tags
 
 
-def checked_numbers(estimator: Any, X, y: Any = NO_LABELS, *, reset: bool, **options):
+def checked_numbers(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool, **options: Any) -> Any:
     """scikit-learn's `validate_data`; of a frame the names are checked by it and the cells read by us, so that the library of the frame
     does not matter."""
     if not is_frame(X) or has_sparse_columns(X):
@@ -137,19 +141,19 @@ def checked_numbers(estimator: Any, X, y: Any = NO_LABELS, *, reset: bool, **opt
     return check_array(rows, **options) if isinstance(y, str) else check_X_y(rows, y, **options)
 
 
-def without_na(X):
+def without_na(X: Any) -> Any:
     """X with NaN in the place of None and pandas NA in an array of objects."""
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
         X = np.where(np.vectorize(is_missing, otypes=[bool])(X), np.nan, X) if X.size else X
     return X
 
 
-def has_sparse_columns(X) -> bool:
+def has_sparse_columns(X: Any) -> bool:
     """pandas' sparse columns, which scikit-learn makes a sparse matrix of."""
     return hasattr(X, "iloc") and any("Sparse" in str(dtype) for dtype in X.dtypes)
 
 
-def table_of(X):
+def table_of(X: Any) -> Any:
     """Frames and matrices as they are, anything else as an array; lists of rows with texts as objects, so that numbers stay numbers."""
     if is_frame(X) or hasattr(X, "toarray"):
         return X
@@ -157,14 +161,14 @@ def table_of(X):
     return np.array(X, dtype=object) if found.dtype.kind in "US" and not isinstance(X, np.ndarray) else found
 
 
-def is_table(X) -> bool:
+def is_table(X: Any) -> bool:
     """A frame, or an array of objects or texts."""
     if is_frame(X):
         return True
     return getattr(X, "dtype", None) is not None and X.dtype.kind in "OUS" and X.ndim == 2 and all(X.shape)
 
 
-def parts_of(X) -> list:
+def parts_of(X: Any) -> list[Any]:
     """What a digest is made of: the columns of a frame, or the array."""
     if not is_frame(X):
         return [X]

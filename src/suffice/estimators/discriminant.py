@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from typing_extensions import override
 
 from ..families import gaussian_diagonal, gaussian_full, gaussian_tied
 from ..structures.joint import Joint
 from .checks import check_one_of
 from .classifier import GenerativeClassifier
+from .kinds import Path, Seed
 from .sections import documented
 
 __all__ = ["GaussianDiscriminant"]
@@ -44,11 +48,15 @@ class GaussianDiscriminant(GenerativeClassifier):
     True
     """
 
+    covariance_: Any
+
     def __init__(
-        self, covariance="tied", *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3,
-        average=True, class_prior=None, class_weight=None, unlabelled_weight="auto", unlabelled="auto", random_state=None, verbose=0,
-        warm_start=False, n_jobs=None, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, covariance: str = "tied", *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto",
+        step_size: float | None = None, max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None,
+        class_weight: Any = None, unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", random_state: Seed = None,
+        verbose: int = 0, warm_start: bool = False, n_jobs: int | None = None, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
@@ -58,16 +66,16 @@ class GaussianDiscriminant(GenerativeClassifier):
         self.covariance = covariance
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         check_one_of("covariance", self.covariance, MODELS)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return Joint.of(MODELS[self.covariance].for_data(rows, n_outcomes))
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         mean, self.covariance_ = model.family.parameters(moments.columns[0])
-        self.means_ = mean + model.family.location
-        self.priors_ = moments.mass / moments.mass.sum()
+        self.means_: Any = mean + model.family.location
+        self.priors_: Any = moments.mass / moments.mass.sum()

@@ -101,7 +101,7 @@ class Explains:
     _joint: Any
     _column_names: Any
 
-    def explain(self, X, y=None) -> Explanation:
+    def explain(self, X: Any, y: Any = None) -> Explanation:
         """What every column adds to the log-odds of the predicted class against the rest.
 
         For naive Bayes parts and constant add up to the log-odds; for other models a part is the effect of making the cell missing,
@@ -132,7 +132,7 @@ class Explains:
         check_is_fitted(self)
         return self._explained(self._new_rows(X), y)
 
-    def _explained(self, rows, y) -> Explanation:
+    def _explained(self, rows: Any, y: Any) -> Explanation:
         """The explanation of rows in the structure's units."""
         with np.errstate(divide="ignore", invalid="ignore"), one_blas_thread():
             scores = np.maximum(self._joint(rows), LEAST * 1e3)
@@ -152,7 +152,7 @@ class Explains:
             logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))
         return logs
 
-    def _parts(self, rows, scores, codes) -> tuple[Any, np.ndarray, bool]:
+    def _parts(self, rows: Any, scores: np.ndarray, codes: np.ndarray) -> tuple[Any, np.ndarray, bool]:
         structure, width = self._stored_model, self._answering.width
         if width == 1 and (table := sparse_weights(structure, self.moments_, rows)) is not None:
             return self._word_parts(rows, table, scores, codes), np.zeros(len(codes)), True
@@ -172,7 +172,7 @@ class Explains:
                 parts[part] = self._effects(rows[part], found, codes[part])
         return self._reader_.in_columns(parts), self._empty_odds(codes), is_additive
 
-    def _effects(self, rows, found, codes) -> np.ndarray:
+    def _effects(self, rows: Any, found: Any, codes: np.ndarray) -> np.ndarray:
         """(n, d) array: log-odds minus those without each cell."""
         answering = self._answering
         outcomes = np.maximum(answering.outcome_scores(self.moments_, rows), LEAST * 1e3)
@@ -183,7 +183,7 @@ class Explains:
             effects[:, j] = before - odds_of(self._log_probabilities(after), codes)
         return np.where(np.isnan(rows), 0.0, effects)
 
-    def _word_parts(self, rows, table: np.ndarray, scores, codes) -> sparse.csr_matrix:
+    def _word_parts(self, rows: Any, table: np.ndarray, scores: np.ndarray, codes: np.ndarray) -> sparse.csr_matrix:
         """Parts of the words that occur."""
         signed = self.temperature_ * signed_shares(scores, codes, self.temperature_, self.rivalry_)
         values = rows if sparse.issparse(rows) else rows.tocsr()
@@ -193,7 +193,7 @@ class Explains:
             votes += np.nan_to_num(values.data) * signed[which, k] * table[values.indices, k]
         return sparse.csr_matrix((votes, values.indices, values.indptr), values.shape)
 
-    def _parts_without_words(self, rows, codes) -> sparse.csr_matrix:
+    def _parts_without_words(self, rows: Any, codes: np.ndarray) -> sparse.csr_matrix:
         """Effects of taking each word out of each row."""
         values = (rows if sparse.issparse(rows) else rows.tocsr()).tocsr()
         before = odds_of(self._log_probabilities(self._joint(rows)), codes)
@@ -212,7 +212,7 @@ class Explains:
             effects[part] = before[i] - after
         return sparse.csr_matrix((effects, values.indices, values.indptr), values.shape)
 
-    def _empty_odds(self, codes) -> np.ndarray:
+    def _empty_odds(self, codes: np.ndarray) -> np.ndarray:
         """Log-odds of rows of which nothing is known."""
         mass = self.moments_.mass.reshape(len(self.classes_), -1).sum(axis=1)
         logs = self._log_probabilities(np.log(np.tile(mass / mass.sum(), (len(codes), 1))))
@@ -245,7 +245,7 @@ def signed_shares(scores: np.ndarray, codes: np.ndarray, temperature: float, riv
     return signed
 
 
-def additive_parts(found, scores, codes, temperature: float, rivalry: float) -> np.ndarray:
+def additive_parts(found: Any, scores: np.ndarray, codes: np.ndarray, temperature: float, rivalry: float) -> np.ndarray:
     signed = signed_shares(scores, codes, temperature, rivalry)
     return temperature * np.einsum("nk,nkd->nd", signed, np.maximum(found, LEAST))
 
@@ -264,7 +264,7 @@ def sparse_weights(structure: Any, moments: Any, rows: Any) -> np.ndarray | None
     return structure.family.word_weights(moments.columns[0])
 
 
-def telling_columns(model: Any, names: Any, n_words: int) -> dict:
+def telling_columns(model: Any, names: Any, n_words: int) -> dict[Any, Any]:
     """{label: [(name, log-odds)]}: the columns that speak most for each class, of a model of words.
 
     The log-odds are log p(word | class) minus the mean of the other classes'. Words are ranked by log-odds times the standard deviation

@@ -43,18 +43,18 @@ class Kind(NamedTuple):
     structure: Callable[[Any, Any, Any, int, Any], Any]
 
 
-def _words(estimator) -> Words:
+def _words(estimator: Any) -> Words:
     return Words(
         type(estimator).__name__, norm=10.0 if loss_named(estimator.loss).is_discriminative else None, is_copied=True
     )
 
 
-def _multinomial(estimator, reader, rows, n_outcomes, weights):
+def _multinomial(estimator: Any, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
     family = Multinomial.for_data(rows, n_outcomes, weights)
     return WordStructure.of(family if reader.norm is None else replace(family, unit=1.0))
 
 
-def mixed_structure(reader, rows, n_outcomes: int) -> Any:
+def mixed_structure(reader: Any, rows: Any, n_outcomes: int) -> Any:
     """The structure of a table with columns of several kinds."""
     numbers, _, counts, bins = reader.sections
     sizes = reader.cell_sizes
@@ -71,7 +71,9 @@ def mixed_structure(reader, rows, n_outcomes: int) -> Any:
     return Joint.of(*joint.families, Histogram(n_outcomes, len(bins), n_cells, left=left, right=right))
 
 
-def shown_columns(reader, model, moments) -> tuple[dict, dict, dict, dict]:
+def shown_columns(
+    reader: Any, model: Any, moments: Any
+) -> tuple[dict[Any, Any], dict[Any, Any], dict[Any, Any], dict[Any, Any]]:
     """By column: means, variances, probabilities of categories and rates, each an array with a row an outcome."""
     numbers, named, counts, _ = reader.sections
     gaussian, categorical, poisson, *_ = model.families
@@ -85,7 +87,7 @@ def shown_columns(reader, model, moments) -> tuple[dict, dict, dict, dict]:
     )
 
 
-def shapes(reader, model, moments) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def shapes(reader: Any, model: Any, moments: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """By column of bins: its edges, and what each bin adds to the scores of the classes, centred over classes and rows."""
     bins = reader.sections[3]
     if not bins:

@@ -53,7 +53,7 @@ class Habits:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _answering(cls.__init__)  # type: ignore[method-assign]
+            setattr(cls, "__init__", _answering(vars(cls)["__init__"]))  # noqa: B010, for type checkers no assignment
 
 
 def _answering(init: Any) -> Any:

@@ -14,7 +14,7 @@ from .contract import checked_numbers
 MOST = 2**24  # of a count: the kernels hold them in single precision, whole up to there
 
 
-def checked_rows(network: Any, X, *, reset: bool) -> Any:
+def checked_rows(network: Any, X: Any, *, reset: bool) -> Any:
     """X as a dense array; counts that come sparse stay so in `fit` (a corpus may not fit in memory otherwise)."""
     X = checked_numbers(
         network, X, reset=reset, accept_sparse="csr", ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]

@@ -1,6 +1,12 @@
 """Sections of the docstrings that all classifiers share."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from inspect import signature
+from typing import TypeVar
+
+T = TypeVar("T")
 
 PARAMETERS = """
     Parameters
@@ -69,10 +75,10 @@ ATTRIBUTES = """
 """
 
 
-def with_sections(parameters: str, attributes: str):
+def with_sections(parameters: str, attributes: str) -> Callable[[type[T]], type[T]]:
     """A decorator that puts the shared sections of a docstring where the class asks for them."""
 
-    def documented(cls):
+    def documented(cls: type[T]) -> type[T]:
         if cls.__doc__ is None:  # python -OO
             return cls
         for name, text in (("PARAMETERS", parameters), ("ATTRIBUTES", attributes)):

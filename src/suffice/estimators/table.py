@@ -6,9 +6,10 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,7 @@ from ..reading.frames import columns_of, is_frame, names_of, taken, without
 from ..reading.guards import all_or_nothing, checked_weights
 from ..reading.labels import split_labels
 from .discriminant import GaussianDiscriminant
+from .kinds import Seed
 from .mixture import MixtureClassifier
 from .naive_bayes import MixedNB
 
@@ -88,7 +90,15 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, max_seconds=None, *, class_weight=None, random_state=None, n_jobs=None, verbose=0):
+    def __init__(
+        self,
+        max_seconds: float | None = None,
+        *,
+        class_weight: Any = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.max_seconds = max_seconds
         self.class_weight = class_weight
         self.random_state = random_state
@@ -98,7 +108,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from a table and labels.
 
         Parameters
@@ -116,7 +126,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         began = time.monotonic()
         X = X if is_frame(X) or hasattr(X, "dtype") else np.asarray(X)
-        self.dropped_ = ids_of(X)
+        self.dropped_: list[Any] = ids_of(X)
         kept = self._columns(X)
         if len(kept.shape) != 2 or y is None:  # refused as every classifier refuses it
             return MixedNB().fit(kept, y)
@@ -126,14 +136,14 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         weights = checked_weights(sample_weight, kept)
         tried = self._compared(kept, np.asarray(y), labels, unlabelled, weights, began)
         best, others = chosen(tried)
-        self.model_ = self._fitted(best, kept, y, sample_weight)
-        self.others_ = [self._fitted(other, kept, y, sample_weight) for other in others]
-        self.classes_ = self.model_.classes_
-        self.n_features_in_ = X.shape[1]
+        self.model_: Any = self._fitted(best, kept, y, sample_weight)
+        self.others_: list[Any] = [self._fitted(other, kept, y, sample_weight) for other in others]
+        self.classes_: Any = self.model_.classes_
+        self.n_features_in_: Any = X.shape[1]
         if is_frame(X):
             self.feature_names_in_ = np.array([str(name) for name in names_of(X)], dtype=object)
-        self.converged_ = all(model.converged_ for model in [self.model_, *self.others_])
-        self.choice_ = [
+        self.converged_: bool = all(model.converged_ for model in [self.model_, *self.others_])
+        self.choice_: list[dict[str, Any]] = [
             {
                 "model": each.name, "log_loss": each.loss, "accuracy": each.accuracy, "seconds": each.seconds,
                 "kept": each is best or each in others,
@@ -146,7 +156,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if self.max_seconds is not None and not (isinstance(self.max_seconds, (int, float)) and self.max_seconds > 0):
             raise ValueError(f"max_seconds={self.max_seconds!r} is neither None nor a positive number")
 
-    def _columns(self, X):
+    def _columns(self, X: Any) -> Any:
         """The columns that take part."""
         return without(X, self.dropped_) if self.dropped_ and is_frame(X) else X
 
@@ -158,12 +168,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             return GaussianDiscriminant(candidate.setting, **common)
         return MixtureClassifier(candidate.setting, family="mixed", **common)
 
-    def _fitted(self, candidate: Candidate, X, y, weights) -> Any:
+    def _fitted(self, candidate: Candidate, X: Any, y: Any, weights: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return self._model(candidate).fit(X, y, weights)
 
-    def _candidates(self, X, tried: list[Candidate]) -> Iterator[Candidate]:
+    def _candidates(self, X: Any, tried: list[Candidate]) -> Iterator[Candidate]:
         """Models in the order they are tried; more components only as long as they help."""
         yield Candidate("naive Bayes", "naive Bayes")
         columns = columns_of(X)
@@ -178,7 +188,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             if idle == 2:
                 return
 
-    def _compared(self, X, y, labels, unlabelled, weights, began: float) -> list[Candidate]:
+    def _compared(
+        self, X: Any, y: Any, labels: Any, unlabelled: Any, weights: np.ndarray, began: float
+    ) -> list[Candidate]:
         """Held-out losses of the candidates, within the time."""
         _, codes = np.unique(labels, return_inverse=True)
         rows = np.flatnonzero(~unlabelled & (weights > 0))
@@ -214,7 +226,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         longest = max(each.seconds for each in tried[:-1])
         return time.monotonic() - began + 4.0 * longest < self.max_seconds
 
-    def _judge(self, candidate: Candidate, X, y, codes, weights, pairs) -> None:
+    def _judge(self, candidate: Candidate, X: Any, y: Any, codes: np.ndarray, weights: np.ndarray, pairs: Any) -> None:
         found, own, right = [], [], []
         for train, test in pairs:
             model = self._fitted(candidate, taken(X, train), y[train], weights[train])
@@ -229,36 +241,36 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """p(y | x)."""
         check_is_fitted(self)
         X = self._columns(X)
         return np.mean([model.predict_proba(X) for model in [self.model_, *self.others_]], axis=0)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def score_samples(self, X):
+    def score_samples(self, X: Any) -> np.ndarray:
         """log p(x): the log-density of every row (of its observed cells)."""
         check_is_fitted(self)
         return self.model_.score_samples(self._columns(X))
 
-    def sample(self, n_samples=1, y=None, random_state=None):
+    def sample(self, n_samples: int = 1, y: Any = None, random_state: Seed = None) -> Any:
         """Draw rows and labels from the model; see `MixedNB.sample`."""
         check_is_fitted(self)
         return self.model_.sample(n_samples, y, random_state)
 
-    def impute(self, X, y=None):
+    def impute(self, X: Any, y: Any = None) -> Any:
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one)."""
         check_is_fitted(self)
         return self.model_.impute(self._columns(X), y)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         return MixedNB().__sklearn_tags__()
 
 
-def ids_of(X) -> list:
+def ids_of(X: Any) -> list[Any]:
     """Columns of categories in which (nearly) every row has a value of its own: they name the rows and say nothing of new ones."""
     if not is_frame(X):
         return []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
@@ -11,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..reading.labels import class_weights, encoded, split_labels
 from .explaining import telling_columns
 from .habits import Habits
+from .kinds import Path, Seed
 from .naive_bayes import MultinomialNB
 
 __all__ = ["TextClassifier"]
@@ -75,11 +79,17 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
     array(['up'], dtype='<U4')
     """
 
+    model_: Any
+    classes_: Any
+    vocabulary_: np.ndarray
+
     def __init__(
-        self, *, loss="hinge", weighing="tfidf", ngrams=(1, 1), min_documents=1, max_words=None, lowercase=True,
-        stop_words=None, token_pattern=r"(?u)\b\w\w+\b", prior="auto", algorithm="auto", max_epochs=100, tol=1e-3,
-        class_weight=None, random_state=None, n_jobs=None, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, *, loss: str = "hinge", weighing: str = "tfidf", ngrams: tuple[int, int] = (1, 1), min_documents: int = 1,
+        max_words: int | None = None, lowercase: bool = True, stop_words: Any = None, token_pattern: str = r"(?u)\b\w\w+\b",
+        prior: float | str = "auto", algorithm: str = "auto", max_epochs: int = 100, tol: float = 1e-3, class_weight: Any = None,
+        random_state: Seed = None, n_jobs: int | None = None, verbose: int = 0, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.weighing = weighing
         self.ngrams = ngrams
@@ -100,7 +110,7 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         self.checkpoint_minutes = checkpoint_minutes
         self.resume = resume
 
-    def fit(self, documents, y, sample_weight=None) -> TextClassifier:
+    def fit(self, documents: Any, y: Any, sample_weight: ArrayLike | None = None) -> TextClassifier:
         """Learn from documents (an iterable of strings) and their labels."""
         documents = checked(documents)
         counter, weigher = self._begun(documents)
@@ -110,7 +120,9 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         model.fit(rows, y, self._weights(y, sample_weight))
         return self._keep(counter, weigher, model)
 
-    def partial_fit(self, documents, y, classes=None, sample_weight=None) -> TextClassifier:
+    def partial_fit(
+        self, documents: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
+    ) -> TextClassifier:
         """Learn from one batch of a stream. The first one fixes the words (and how they are weighed); it needs all `classes`."""
         documents = checked(documents)
         if isinstance(self.class_weight, str):
@@ -128,10 +140,10 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
 
     def _keep(self, counter: CountVectorizer, weigher: TfidfTransformer | None, model: MultinomialNB) -> TextClassifier:
         self.model_, self.classes_, self.vocabulary_ = model, model.classes_, counter.get_feature_names_out()
-        self.idf_ = None if weigher is None else np.asarray(weigher.idf_)
+        self.idf_: np.ndarray | None = None if weigher is None else np.asarray(weigher.idf_)
         return self
 
-    def _begun(self, documents: list):
+    def _begun(self, documents: list[Any]) -> Any:
         """What counts the words of these documents, and what weighs them."""
         if self.weighing not in WEIGHINGS:
             raise ValueError(f"weighing={self.weighing!r} is not one of {', '.join(map(repr, WEIGHINGS))}")
@@ -139,7 +151,7 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         counts = counter.fit_transform(documents)
         return counter, TfidfTransformer(sublinear_tf=True).fit(counts) if self.weighing == "tfidf" else None
 
-    def _counting(self, **options) -> CountVectorizer:
+    def _counting(self, **options: Any) -> CountVectorizer:
         return CountVectorizer(
             ngram_range=tuple(self.ngrams), lowercase=self.lowercase, stop_words=self.stop_words,
             token_pattern=self.token_pattern, binary=self.weighing == "binary", dtype=np.float64, **options,
@@ -152,7 +164,7 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
             checkpoint_minutes=self.checkpoint_minutes, resume=self.resume,
         )  # fmt: skip
 
-    def _weights(self, y, sample_weight):
+    def _weights(self, y: Any, sample_weight: Any) -> Any:
         """Weights of the documents times those of their labels."""
         if self.class_weight is None:
             return sample_weight
@@ -161,7 +173,7 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         return class_weights(self.class_weight, classes, codes, weights)
 
-    def rows_of(self, documents) -> sparse.csr_matrix:
+    def rows_of(self, documents: Any) -> sparse.csr_matrix:
         """The documents as the model reads them: weighed words."""
         check_is_fitted(self, "model_")
         counts = self._counting(vocabulary=list(self.vocabulary_)).transform(checked(documents))
@@ -171,25 +183,25 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         weigher.idf_ = self.idf_
         return weigher.transform(counts, copy=False)
 
-    def predict(self, documents) -> np.ndarray:
+    def predict(self, documents: Any) -> np.ndarray:
         """The most probable label of every document."""
         rows = self.rows_of(documents)
         return self.model_.predict(rows)
 
-    def predict_proba(self, documents) -> np.ndarray:
+    def predict_proba(self, documents: Any) -> np.ndarray:
         """p(label | document), calibrated on held-out training documents."""
         return np.exp(self.predict_log_proba(documents))
 
-    def predict_log_proba(self, documents) -> np.ndarray:
+    def predict_log_proba(self, documents: Any) -> np.ndarray:
         rows = self.rows_of(documents)
         return self.model_.predict_log_proba(rows)
 
-    def decision_function(self, documents) -> np.ndarray:
+    def decision_function(self, documents: Any) -> np.ndarray:
         """log p(words, label) of the model, before calibration."""
         rows = self.rows_of(documents)
         return self.model_.predict_joint_log_proba(rows)
 
-    def explain(self, documents, y=None, top: int = 10):
+    def explain(self, documents: Any, y: Any = None, top: int = 10) -> Any:
         """What every word adds to the log-odds of the predicted label against the rest.
 
         Parameters
@@ -209,19 +221,19 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         found.names = self.vocabulary_.tolist()
         return found.of_row(0, top) if is_one else found
 
-    def telling_words(self, n_words: int = 10) -> dict:
+    def telling_words(self, n_words: int = 10) -> dict[Any, Any]:
         """{label: [(word, log-odds)]}: the words of an average weight that speak most for each label against the rest."""
         check_is_fitted(self, "model_")
         return telling_columns(self.model_, self.vocabulary_, n_words)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
 
 
-def checked(documents):
+def checked(documents: Any) -> Any:
     """Documents as an iterable of strings, or an error that says what came instead."""
     if isinstance(documents, (str, bytes)):
         raise ValueError("documents is one string: give a list of strings, even for a single document")

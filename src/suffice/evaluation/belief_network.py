@@ -6,6 +6,8 @@ missing cells.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit, logsumexp
 from threadpoolctl import threadpool_limits
@@ -19,7 +21,7 @@ from ..structures.network_enumeration import exact_log_likelihood
 from .results import Estimate
 
 
-def network_of(model) -> Network:
+def network_of(model: Any) -> Network:
     """The parameters behind a fitted estimator; a Network is returned as it is."""
     if isinstance(model, Network):
         return model
@@ -28,7 +30,7 @@ def network_of(model) -> Network:
     return model.network_
 
 
-def rows_of(model, X) -> VisibleRows:
+def rows_of(model: Any, X: Any) -> VisibleRows:
     network = network_of(model)
     if hasattr(model, "visible_rows"):
         return model.visible_rows(X)
@@ -38,7 +40,7 @@ def rows_of(model, X) -> VisibleRows:
     return VisibleRows(X, network.data)
 
 
-def exact(model, X) -> Estimate:
+def exact(model: Any, X: Any) -> Estimate:
     """By enumeration of all hidden states: networks of at most 16 hidden units.
 
     Examples
@@ -60,7 +62,7 @@ def exact(model, X) -> Estimate:
 
 
 def annealed_importance_sampling(
-    model, X, n_temperatures: int = 1000, n_chains: int = 1, random_state: int = 0, n_jobs: int = 1
+    model: Any, X: Any, n_temperatures: int = 1000, n_chains: int = 1, random_state: int = 0, n_jobs: int = 1
 ) -> Estimate:
     """log p(v) by annealing: a lower bound in expectation, tight for many temperatures (1,000 a layer is a good start).
 
@@ -90,7 +92,7 @@ def annealed_importance_sampling(
     return Estimate(f"annealed importance sampling, {n_temperatures} temperatures", values, n_chains, details)
 
 
-def mean_field_means(network: Network, visible: VisibleRows, rows, n_sweeps: int) -> MeanFieldRows:
+def mean_field_means(network: Network, visible: VisibleRows, rows: Any, n_sweeps: int) -> MeanFieldRows:
     start = [np.broadcast_to(expit(b), (len(rows), len(b))) for b in [*network.biases[1:], network.top_bias]]
     eta = [np.ascontiguousarray(p, dtype=np.float32) for p in start]
     found = MeanFieldRows(network, visible.dense(rows), visible.missing_at(rows), eta)
@@ -99,7 +101,7 @@ def mean_field_means(network: Network, visible: VisibleRows, rows, n_sweeps: int
     return found
 
 
-def variational_bound(model, X, n_samples: int = 10, n_sweeps: int = 50, random_state: int = 0) -> Estimate:
+def variational_bound(model: Any, X: Any, n_samples: int = 10, n_sweeps: int = 50, random_state: int = 0) -> Estimate:
     """E_q[log p(v, h) - log q(h)]; q is the model's recognition network, or mean field fitted to each row.
 
     Examples
@@ -117,7 +119,9 @@ def variational_bound(model, X, n_samples: int = 10, n_sweeps: int = 50, random_
     return Estimate(f"variational lower bound, {name}", weights.mean(1), n_samples)
 
 
-def importance_weighted_bound(model, X, n_samples: int = 50, n_sweeps: int = 50, random_state: int = 0) -> Estimate:
+def importance_weighted_bound(
+    model: Any, X: Any, n_samples: int = 50, n_sweeps: int = 50, random_state: int = 0
+) -> Estimate:
     """log mean of p(v, h) / q(h) over samples of q: between the variational bound and log p(v).
 
     Examples
@@ -136,7 +140,7 @@ def importance_weighted_bound(model, X, n_samples: int = 50, n_sweeps: int = 50,
     return Estimate(f"importance-weighted bound, {name}", values, n_samples)
 
 
-def proposal_weights(model, X, n_samples: int, n_sweeps: int, random_state: int) -> tuple[np.ndarray, str]:
+def proposal_weights(model: Any, X: Any, n_samples: int, n_sweeps: int, random_state: int) -> tuple[np.ndarray, str]:
     """log p(v, h) - log q(h) for samples of q: shape (rows, samples)."""
     network, visible = network_of(model), rows_of(model, X)
     recognition = getattr(model, "recognition_", None)

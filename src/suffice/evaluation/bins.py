@@ -8,8 +8,10 @@ In a bin of n rows of which s are of the class, the observed share is s / n, and
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 Z = 1.959963984540054
 
@@ -32,7 +34,9 @@ class Reliability:
     high: np.ndarray
 
 
-def reliability(is_class, probability, n_bins: int = 10, strategy: str = "uniform") -> Reliability:
+def reliability(
+    is_class: ArrayLike, probability: ArrayLike, n_bins: int = 10, strategy: str = "uniform"
+) -> Reliability:
     """Bins as `sklearn.calibration.calibration_curve` makes them, with counts and intervals.
 
     Examples
@@ -61,7 +65,7 @@ def reliability(is_class, probability, n_bins: int = 10, strategy: str = "unifor
     return Reliability(total / n, s / n, n, low, high)
 
 
-def wilson(successes, n) -> tuple[np.ndarray, np.ndarray]:
+def wilson(successes: Any, n: Any) -> tuple[np.ndarray, np.ndarray]:
     """The 95 % interval of a share."""
     share = successes / n
     middle, half = share + Z**2 / (2 * n), Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
-def calibration_error(y, probabilities, classes, n_bins: int = 15) -> float:
+def calibration_error(y: Any, probabilities: np.ndarray, classes: Any, n_bins: int = 15) -> float:
     """Mean distance between confidence and accuracy over `n_bins` equal bins of the confidence (Guo et al. 2017).
 
     Examples

@@ -12,6 +12,7 @@ Documents without held-out tokens do not count.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -49,7 +50,13 @@ class Perplexity(Estimate):
 
 
 def completion_perplexity(
-    model, observed, held_out, n_burn: int = 50, n_samples: int = 50, random_state: int = 0, n_jobs: int = 1
+    model: Any,
+    observed: Any,
+    held_out: Any,
+    n_burn: int = 50,
+    n_samples: int = 50,
+    random_state: int = 0,
+    n_jobs: int = 1,
 ) -> Perplexity:
     """Perplexity of `held_out` counts given `observed` counts of the same documents.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import ndtr
 
@@ -12,10 +14,17 @@ class RegressionScores:
     """Add chunks by `update`; `summary` gives means per row."""
 
     def __init__(self) -> None:
-        self.sums = {"squares": 0.0, "nll": 0.0, "crps": 0.0, "coverage": 0.0, "first": 0.0, "second": 0.0}
-        self.n_rows = 0
+        self.sums: dict[str, float] = {
+            "squares": 0.0,
+            "nll": 0.0,
+            "crps": 0.0,
+            "coverage": 0.0,
+            "first": 0.0,
+            "second": 0.0,
+        }
+        self.n_rows: int = 0
 
-    def update(self, model, X, y: np.ndarray) -> None:
+    def update(self, model: Any, X: Any, y: np.ndarray) -> None:
         """Score the answers of a regressor of one target (`predict`, `log_density`, `crps`, `cdf`)."""
         y = np.asarray(y, dtype=float)
         tail = 0.5 * (1.0 - COVERAGE)

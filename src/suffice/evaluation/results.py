@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -23,7 +24,7 @@ class Estimate:
     estimator: str
     per_sample: np.ndarray
     n_samples: int  # posterior samples or chains a row
-    details: dict = field(default_factory=dict)
+    details: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def mean(self) -> float:

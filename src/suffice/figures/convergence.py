@@ -34,18 +34,22 @@ class ConvergenceDisplay:
     'objective'
     """
 
-    def __init__(self, history: dict[str, list], measure: str = "objective", stopped: str | None = None):
+    history: dict[str, list[Any]]
+    measure: str
+    stopped: str | None
+
+    def __init__(self, history: dict[str, list[Any]], measure: str = "objective", stopped: str | None = None) -> None:
         self.history, self.measure, self.stopped = history, measure, stopped
 
     @classmethod
-    def from_estimator(cls, estimator, *, measure: str = "objective", ax=None) -> ConvergenceDisplay:
+    def from_estimator(cls, estimator: Any, *, measure: str = "objective", ax: Any = None) -> ConvergenceDisplay:
         """Draw a fitted estimator, or several: a dict {name: estimator}."""
         models = estimator if isinstance(estimator, dict) else {type(estimator).__name__: estimator}
         history = {name: values_of(model, measure) for name, model in models.items()}
         stopped = getattr(next(iter(models.values())), "stopped_", None) if len(models) == 1 else None
         return cls(history, measure, None if stopped is None else str(stopped)).plot(ax=ax)
 
-    def plot(self, ax=None) -> ConvergenceDisplay:
+    def plot(self, ax: Any = None) -> ConvergenceDisplay:
         """Draw; `ax` is an axes of matplotlib, None makes a figure."""
         with on_axes(self, ax, size=(5.4, 3.4)) as axes:
             for colour, (name, values) in zip(COLOURS * 9, self.history.items(), strict=False):

@@ -37,12 +37,24 @@ class DensityDisplay:
     'petal length (cm)'
     """
 
-    def __init__(self, density: ColumnDensity, cells=None, outcomes=None):
+    density: Any
+    cells: Any
+    outcomes: Any
+
+    def __init__(self, density: ColumnDensity, cells: Any = None, outcomes: Any = None) -> None:
         self.density, self.cells, self.outcomes = density, cells, outcomes
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y=None, *, column: int | str = 0, n_points: int = 300, bins: int = 40, ax=None
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        column: int | str = 0,
+        n_points: int = 300,
+        bins: int = 40,
+        ax: Any = None,
     ) -> DensityDisplay:
         """Draw a column of a fitted classifier or mixture; without y the rows are shown as one histogram."""
         density = column_density(estimator, X, column, n_points)
@@ -50,7 +62,7 @@ class DensityDisplay:
         cells = X.iloc[:, place].to_numpy() if hasattr(X, "iloc") else np.asarray(X)[:, place]
         return cls(density, cells, None if y is None else np.asarray(y)).plot(ax=ax, bins=bins)
 
-    def plot(self, ax=None, bins: int = 40) -> DensityDisplay:
+    def plot(self, ax: Any = None, bins: int = 40) -> DensityDisplay:
         """Draw; `ax` is an axes of matplotlib, None makes a figure."""
         with on_axes(self, ax) as axes:
             (self._curves if self.density.is_numeric else self._bars)(axes, bins)
@@ -75,7 +87,7 @@ class DensityDisplay:
             axes.hist(known[np.isfinite(known)], edges, density=True, color="#BFBFBF", alpha=0.5, zorder=0)
             axes.plot(found.values, found.joint.sum(axis=1), color="black", linewidth=1.0, label="p(x)")
 
-    def _rows(self, name: str):
+    def _rows(self, name: str) -> Any:
         if self.outcomes is None or self.cells is None:
             return None
         own = self.cells[np.asarray(self.outcomes).astype(str) == name]

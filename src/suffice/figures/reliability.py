@@ -40,12 +40,23 @@ class ReliabilityDisplay:
     'predicted probability'
     """
 
-    def __init__(self, curves: dict[str, Reliability], calibration_error: float):
+    curves: Any
+    calibration_error: float
+
+    def __init__(self, curves: dict[str, Reliability], calibration_error: float) -> None:
         self.curves, self.calibration_error = curves, calibration_error
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, classes: Any = None, n_bins: int = 10, strategy: str = "uniform", ax=None
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        classes: Any = None,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        ax: Any = None,
     ) -> ReliabilityDisplay:
         """Draw the reliability of a fitted classifier on rows X with labels y.
 
@@ -58,7 +69,15 @@ class ReliabilityDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_proba, *, labels, classes: Any = None, n_bins: int = 10, strategy: str = "uniform", ax=None
+        cls,
+        y_true: np.ndarray,
+        y_proba: np.ndarray,
+        *,
+        labels: Any,
+        classes: Any = None,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        ax: Any = None,
     ) -> ReliabilityDisplay:
         """Draw the reliability of probabilities (rows by labels)."""
         y, p, labels = np.asarray(y_true), np.asarray(y_proba, dtype=float), np.asarray(labels)
@@ -74,7 +93,7 @@ class ReliabilityDisplay:
             curves = {str(labels[k]): reliability(y == labels[k], p[:, k], n_bins, strategy) for k in places}
         return cls(curves, calibration_error(y, p, labels)).plot(ax=ax)
 
-    def plot(self, ax=None) -> ReliabilityDisplay:
+    def plot(self, ax: Any = None) -> ReliabilityDisplay:
         """Draw; `ax` is an axes of matplotlib, None makes a figure."""
         with on_axes(self, ax, size=(5.2, 3.8)) as axes:
             reference(axes, "perfectly calibrated", [0, 1], [0, 1])

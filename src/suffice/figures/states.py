@@ -38,19 +38,26 @@ class StatesDisplay:
     2
     """
 
-    def __init__(self, steps: np.ndarray, path: np.ndarray, probabilities: np.ndarray, column: int = 0, expected=None):
+    steps: np.ndarray
+    path: np.ndarray
+    probabilities: np.ndarray
+    column: int
+
+    def __init__(
+        self, steps: np.ndarray, path: np.ndarray, probabilities: np.ndarray, column: int = 0, expected: Any = None
+    ) -> None:
         self.steps, self.path, self.probabilities, self.column = steps, path, probabilities, column
         self.expected = expected
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, column: int = 0, ax: Any = None) -> StatesDisplay:
+    def from_estimator(cls, estimator: Any, X: Any, *, column: int = 0, ax: Any = None) -> StatesDisplay:
         """Draw one sequence X, an array of steps by columns, under a fitted model; `column` is the one to show, `ax` two axes."""
         path, shares = np.asarray(estimator.predict(X)), np.asarray(estimator.predict_proba(X))
         means = getattr(estimator, "means_", getattr(estimator, "lambdas_", None))
         expected = shares @ means[:, column] if isinstance(means, np.ndarray) and means.ndim == 2 else None
         return cls(np.asarray(X), path, shares, column, expected).plot(ax=ax)
 
-    def plot(self, ax=None) -> StatesDisplay:
+    def plot(self, ax: Any = None) -> StatesDisplay:
         """Draw; `ax` is a pair of axes of matplotlib, None makes a figure."""
         with on_axes(self, ax, rows=2, size=(7.0, 1.9)) as (top, bottom):
             cells = self.steps if self.steps.ndim == 1 else self.steps[:, self.column]

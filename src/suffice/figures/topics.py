@@ -32,12 +32,14 @@ class TopicDisplay:
     2
     """
 
-    def __init__(self, topics: TopicMap):
+    figure_: Any
+
+    def __init__(self, topics: TopicMap) -> None:
         self.topics = topics
 
     @classmethod
     def from_estimator(
-        cls, estimator, vocabulary=None, *, kind: str = "words", n_words: int = 8, ax: Any = None
+        cls, estimator: Any, vocabulary: Any = None, *, kind: str = "words", n_words: int = 8, ax: Any = None
     ) -> TopicDisplay:
         """Draw the topics of a fitted model; kind="map" draws the map, and `ax` is for it only."""
         if kind not in ("words", "map"):
@@ -57,7 +59,7 @@ class TopicDisplay:
             self.figure_, grid = plt.subplots(
                 rows, columns, figsize=(2.4 * columns, height * rows), squeeze=False, layout="constrained"
             )
-            self.ax_ = grid.ravel()[:n]
+            self.ax_: Any = grid.ravel()[:n]
             for axes in grid.ravel()[n:]:
                 axes.set_visible(False)
             for t, axes in enumerate(self.ax_):
@@ -69,7 +71,7 @@ class TopicDisplay:
                 axes.set_xlabel("p(word | topic)")
         return self
 
-    def plot_map(self, ax=None) -> TopicDisplay:
+    def plot_map(self, ax: Any = None) -> TopicDisplay:
         """A point for every topic with its first words; its area is its share of all words."""
         with on_axes(self, ax, size=(6.0, 4.4)) as axes:
             found = self.topics

@@ -36,16 +36,16 @@ class TransitionsDisplay:
     (2, 2)
     """
 
-    def __init__(self, transitions: np.ndarray, names: list[str] | None = None):
+    def __init__(self, transitions: np.ndarray, names: list[str] | None = None) -> None:
         self.transitions = np.asarray(transitions)
-        self.names = [str(k) for k in range(len(self.transitions))] if names is None else list(names)
+        self.names: list[str] = [str(k) for k in range(len(self.transitions))] if names is None else list(names)
 
     @classmethod
-    def from_estimator(cls, estimator, *, names: list[str] | None = None, ax: Any = None) -> TransitionsDisplay:
+    def from_estimator(cls, estimator: Any, *, names: list[str] | None = None, ax: Any = None) -> TransitionsDisplay:
         """Draw a fitted hidden Markov model."""
         return cls(estimator.transmat_, names).plot(ax=ax)
 
-    def plot(self, ax=None) -> TransitionsDisplay:
+    def plot(self, ax: Any = None) -> TransitionsDisplay:
         """Draw; `ax` is an axes of matplotlib, None makes a figure."""
         S = len(self.transitions)
         angle = np.pi / 2 - 2 * np.pi * np.arange(S) / S

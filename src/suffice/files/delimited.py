@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from .encoding import encoding_of
-from .layout import layout_of
+from .layout import Layout, layout_of
 from .streams import Source
 from .table import (
     CATEGORICAL,
@@ -31,20 +31,18 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
     encoding = encoding_of(source, options.encoding)
     start = source.peek(1 << 20).decode(encoding, errors="replace")
     layout = layout_of(start, format, options, source.name)
-    delimiter, names = layout.delimiter, layout.names
     if layout.unnamed is not None and options.columns is None:
         options = replace(options, ignore=[*options.ignore, layout.unnamed])
         warnings.warn(f"{source.name}: the first column has no name; it is left out as an index", stacklevel=2)
-    columns = Columns.chosen(names, options, source.name)
-    has_spaces = f"{delimiter} " in start[: 1 << 16]  # skipping them costs a quarter of the time
+    has_spaces = f"{layout.delimiter} " in start[: 1 << 16]  # skipping them costs a quarter of the time
 
     def parse(dtypes: dict[str, str], missing: Any) -> Any:
         return pd.read_csv(
             io.BufferedReader(source, 1 << 20),
-            sep=delimiter,
+            sep=layout.delimiter,
             header=0 if layout.has_header else None,  # skiprows=1 would do, and cost a third of the time
             skiprows=layout.skipped,
-            names=names,
+            names=layout.names,
             index_col=False,  # no usecols: with it, rows that are too long would be cut in silence
             dtype=dtypes,
             na_values=missing,
@@ -53,59 +51,67 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
             encoding=encoding,
             decimal=layout.decimal,
             thousands=layout.thousands,
-            chunksize=options.rows_of_chunk(len(names)),
+            chunksize=options.rows_of_chunk(len(layout.names)),
             low_memory=False,
         )
 
     try:
-        kinds = columns.set_kinds(options)
-        undecided = [] if options.text else [name for name in columns.features if name not in kinds]
-        if undecided:
-            sample = next(parse({}, [*options.missing, *NO_NUMBER]))
-            kinds |= {name: _kind_of(sample[name].dtype) for name in undecided}
-            del sample
-        kinds = {name: kinds.get(name, CATEGORICAL) for name in columns.features}
-        categorical = [name for name in columns.features if kinds[name] == CATEGORICAL]
-        dictionaries = {
-            name: Dictionary(name, source.name, options.categories.get(name, ()), options.missing)
-            for name in categorical
-        }
-        numbers = [*options.missing, *NO_NUMBER]
-        missing = {name: numbers if kinds.get(name) == NUMERIC else list(options.missing) for name in names}
-        as_text = dict.fromkeys([*options.keep, *([options.text] if options.text else [])], "str")
-        coded = dict.fromkeys(
-            [*([] if options.text else categorical), *([columns.target] if columns.target else [])], "category"
-        )
-        source.start()
-        first_row, line = 0, layout.skipped + layout.has_header + 1
-        for chunk in parse(coded | as_text, missing):
-            if first_row == 0 and chunk.index.nlevels > 1:
-                raise DataError(f"{source.name}: rows have more cells than line {line - 1}; is the delimiter right?")
-            kept = {name: chunk[name].fillna("").astype(str).tolist() for name in options.keep}
-            if columns.target is None:
-                y = None
-            elif columns.target in as_text:
-                y = labels_of(*_coded(chunk[columns.target].astype("category")), options.missing)
-            else:
-                y = labels_of(*_coded(chunk[columns.target]), options.missing)
-            if options.text:
-                X = {"text": chunk[options.text].fillna("").astype(object)}
-                yield Table(pd.DataFrame(X), y, ("text",), {}, first_row, columns.target, kept)
-            else:
-                X = {}
-                for name in columns.features:
-                    if kinds[name] == NUMERIC:
-                        X[name] = _numbers(chunk[name], source.name, first_row + line, options)
-                    else:
-                        column = chunk[name] if name not in as_text else chunk[name].astype("category")
-                        X[name] = dictionaries[name].encode(*_coded(column))
-                yield Table(pd.DataFrame(X, copy=False), y, columns.features, kinds, first_row, columns.target, kept)
-            first_row += len(chunk)
-        if first_row == 0:
-            raise DataError(f"{source.name} has no rows")
+        yield from _chunks(source, layout, options, parse)
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         reason = str(error).replace("Error tokenizing data. C error: ", "").strip()
-        raise DataError(f"{source.name}: {reason}; is the delimiter {delimiter!r} right, and quotes closed?") from error
+        hint = f"is the delimiter {layout.delimiter!r} right, and quotes closed?"
+        raise DataError(f"{source.name}: {reason}; {hint}") from error
+
+
+def _chunks(source: Source, layout: Layout, options: Options, parse: Callable) -> Iterator[Table]:
+    """The kinds of the columns from a first look, then one chunk after the other."""
+    columns = Columns.chosen(layout.names, options, source.name)
+    kinds = columns.set_kinds(options)
+    undecided = [] if options.text else [name for name in columns.features if name not in kinds]
+    numbers = [*options.missing, *NO_NUMBER]
+    if undecided:
+        sample = next(parse({}, numbers))
+        kinds |= {name: _kind_of(sample[name].dtype) for name in undecided}
+        del sample
+    kinds = {name: kinds.get(name, CATEGORICAL) for name in columns.features}
+    categorical = [name for name in columns.features if kinds[name] == CATEGORICAL and not options.text]
+    dictionaries = {
+        name: Dictionary(name, source.name, options.categories.get(name, ()), options.missing) for name in categorical
+    }
+    missing = {name: numbers if kinds.get(name) == NUMERIC else list(options.missing) for name in layout.names}
+    as_text = dict.fromkeys([*options.keep, *([options.text] if options.text else [])], "str")
+    coded = dict.fromkeys([*categorical, *([columns.target] if columns.target else [])], "category")
+    source.start()
+    first_row, line = 0, layout.skipped + layout.has_header + 1
+    for chunk in parse(coded | as_text, missing):
+        if first_row == 0 and chunk.index.nlevels > 1:
+            raise DataError(f"{source.name}: rows have more cells than line {line - 1}; is the delimiter right?")
+        for name in as_text:
+            if name in coded:
+                chunk[name] = chunk[name].astype("category")
+        yield _table(chunk, columns, kinds, dictionaries, options, source.name, first_row, line)
+        first_row += len(chunk)
+    if first_row == 0:
+        raise DataError(f"{source.name} has no rows")
+
+
+def _table(
+    chunk, columns: Columns, kinds, dictionaries, options: Options, file: str, first_row: int, line: int
+) -> Table:
+    import pandas as pd
+
+    kept = {name: chunk[name].astype(object).fillna("").astype(str).tolist() for name in options.keep}
+    y = None if columns.target is None else labels_of(*_coded(chunk[columns.target]), options.missing)
+    if options.text:
+        texts = pd.DataFrame({"text": chunk[options.text].fillna("").astype(object)})
+        return Table(texts, y, ("text",), {}, first_row, columns.target, kept)
+    X = {}
+    for name in columns.features:
+        if kinds[name] == NUMERIC:
+            X[name] = _numbers(chunk[name], file, first_row + line, options)
+        else:
+            X[name] = dictionaries[name].encode(*_coded(chunk[name]))
+    return Table(pd.DataFrame(X, copy=False), y, columns.features, kinds, first_row, columns.target, kept)
 
 
 def _kind_of(dtype: Any) -> str:

@@ -92,25 +92,12 @@ def read(
         raise ValueError(f"chunk_rows={chunk_rows} must be at least 1")
     if format is not None and format not in FORMATS:
         raise ValueError(f"format={format!r} is not one of {', '.join(map(repr, FORMATS))}")
+    every, own = (kinds, {}) if isinstance(kinds, str) else (None, kinds or {})
     options = Options(
-        target=target,
-        chunk_rows=chunk_rows,
-        kinds={} if kinds is None or isinstance(kinds, str) else kinds,
-        every_kind=kinds if isinstance(kinds, str) else None,
-        categories=categories or {},
-        columns=columns,
-        ignore=ignore,
-        header=header,
-        delimiter=delimiter,
-        missing=missing,
-        encoding=encoding,
-        decimal=decimal,
-        keep=keep,
-        text=text,
-        bad_cells=bad_cells,
-        n_features=n_features,
-        zero_based=zero_based,
-    )
+        target=target, chunk_rows=chunk_rows, kinds=own, every_kind=every, categories=categories or {}, columns=columns,
+        ignore=ignore, header=header, delimiter=delimiter, missing=missing, encoding=encoding, decimal=decimal, keep=keep,
+        text=text, bad_cells=bad_cells, n_features=n_features, zero_based=zero_based,
+    )  # fmt: skip
     source = Source(path)
     return Reader(source, format or format_of(source, columns[0] if columns else target), options)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .base import LABEL, NOTHING, RIVAL, Loss, best_rivals
 from .hinge import Hinge
 from .ncll import NCLL
@@ -45,7 +47,7 @@ def loss_class(name: str) -> type[Loss] | None:
     return _CLASSES.get(name) if isinstance(name, str) else None
 
 
-def loss_named(loss: str | Loss, **settings) -> Loss:
+def loss_named(loss: str | Loss, **settings: Any) -> Loss:
     """The loss of that name with these settings; a loss that is one already stays as it is."""
     if isinstance(loss, Loss):
         return loss

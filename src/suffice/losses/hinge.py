@@ -10,6 +10,8 @@ scores close to the margin still say how close.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from typing_extensions import override
 
@@ -24,11 +26,11 @@ class Hinge(Loss):
     has_corner = True
 
     @override
-    def labelled_values(self, scores, y):
+    def labelled_values(self, scores: np.ndarray, y: Any) -> np.ndarray:
         return np.maximum(0.0, self.margin - own_scores(scores, y) + best_rivals(scores, y)[1])
 
     @override
-    def labelled_weights(self, scores, y):
+    def labelled_weights(self, scores: np.ndarray, y: Any) -> np.ndarray:
         rows, (rivals, best) = np.arange(len(y)), best_rivals(scores, y)
         active = own_scores(scores, y) - best < self.margin
         weights = np.zeros_like(scores)
@@ -37,7 +39,7 @@ class Hinge(Loss):
         return weights
 
     @override
-    def as_printed(self):
+    def as_printed(self) -> Any:
         return ScaledHinge(self.margin, self.softness, self.width)
 
 
@@ -48,6 +50,6 @@ class ScaledHinge(Hinge):
     has_dual = False
 
     @override
-    def labelled_weights(self, scores, y):
+    def labelled_weights(self, scores: np.ndarray, y: Any) -> np.ndarray:
         weights, posterior = super().labelled_weights(scores, y), posteriors(scores)
         return np.where(weights > 0, 1.0 - posterior, np.where(weights < 0, -posterior, 0.0))

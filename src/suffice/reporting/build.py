@@ -64,11 +64,17 @@ def report(
     kind = type(model).__name__
     page = Report(title or f"{kind}: a report", f"{given.described()}. Made by suffice without network.")
     page.sections.append(asked(model))
+    fill(page, model, given, X_train)
+    return page
+
+
+def fill(page: Report, model: Any, given: rows.Rows, X_train: Any) -> None:
+    """The sections that fit the model and its rows."""
     if given.is_sequences:
         page.sections += latent.sequences(model, given)
         if hasattr(model, "classes_") and given.y is not None:
             page.sections[1:1] = classification.scores(model, given, page)
-        return page
+        return
     if hasattr(model, "classes_"):
         if given.y is not None:
             page.sections += classification.scores(model, given, page)
@@ -79,7 +85,6 @@ def report(
     page.sections += latent.own_pictures(model, given)
     page.sections += rows.surprises(model, given, X_train)
     page.sections += rows.missing(given)
-    return page
 
 
 def asked(model: Any) -> Section:

@@ -30,7 +30,7 @@ class Rows:
     is_texts: bool = False
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, names, categories) -> Rows:
+    def of(cls, model: Any, X: Any, y: Any, names: Any, categories: Any) -> Rows:
         is_sequences = hasattr(model, "transmat_") or hasattr(model, "transmats_") or "hmm" in type(model).__module__
         if hasattr(X, "to_pandas") and not hasattr(X, "iloc"):  # polars, pyarrow
             X = X.to_pandas()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -50,33 +51,35 @@ class Chart:
     x_labels: Sequence[str] | None = None
     y_labels: Sequence[str] | None = None
 
-    def px(self, value) -> np.ndarray:
+    def px(self, value: Any) -> np.ndarray:
         low, high = self.x
         return self.left + (np.asarray(value, dtype=float) - low) / ((high - low) or 1.0) * (WIDTH - self.left - RIGHT)
 
-    def py(self, value) -> np.ndarray:
+    def py(self, value: Any) -> np.ndarray:
         low, high = self.y
         inner = self.height - TOP - BOTTOM
         return TOP + (1 - (np.asarray(value, dtype=float) - low) / ((high - low) or 1.0)) * inner
 
-    def line(self, x, y, name: str = "", colour: int = 0, dashed: bool = False) -> Chart:
+    def line(self, x: Any, y: Any, name: str = "", colour: int = 0, dashed: bool = False) -> Chart:
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(self.px(x), self.py(y), strict=True))
         kind = "ref" if dashed else f"l c{colour % N_COLOURS}"
         self.marks.append(f'<polyline class="{kind}" points="{points}"/>')
         return self._named(name, "ref" if dashed else f"c{colour % N_COLOURS}")
 
-    def points(self, x, y, name: str = "", colour: int = 0, size=3.5) -> Chart:
+    def points(self, x: Any, y: Any, name: str = "", colour: int = 0, size: Any = 3.5) -> Chart:
         sizes = np.broadcast_to(np.asarray(size, dtype=float), np.shape(x))
         for a, b, r in zip(self.px(x), self.py(y), sizes, strict=True):
             self.marks.append(f'<circle class="f c{colour % N_COLOURS}" cx="{a:.1f}" cy="{b:.1f}" r="{r:.1f}"/>')
         return self._named(name, f"c{colour % N_COLOURS}")
 
-    def ranges(self, x, low, high, colour: int = 0) -> Chart:
+    def ranges(self, x: Any, low: Any, high: Any, colour: int = 0) -> Chart:
         for a, b, c in zip(self.px(x), self.py(low), self.py(high), strict=True):
             self.marks.append(f'<path class="l c{colour % N_COLOURS}" d="M{a:.1f} {b:.1f}V{c:.1f}"/>')
         return self
 
-    def boxes(self, x0, x1, y1, name: str = "", colour: int = 0, y0=0.0, faint: bool = False) -> Chart:
+    def boxes(
+        self, x0: Any, x1: Any, y1: Any, name: str = "", colour: int = 0, y0: Any = 0.0, faint: bool = False
+    ) -> Chart:
         """Rectangles between x0 and x1, from y0 to y1."""
         arrays = np.broadcast_arrays(self.px(x0), self.px(x1), self.py(y0), self.py(y1))
         kind = f"f c{colour % N_COLOURS}" + (" faint" if faint else "")
@@ -140,7 +143,14 @@ def short(text: str, n: int) -> str:
     return text if len(text) <= n else text[: n - 1] + "…"
 
 
-def bar_chart(title: str, names: Sequence[str], values, errors=None, x_name: str = "", description: str = "") -> Chart:
+def bar_chart(
+    title: str,
+    names: Sequence[str],
+    values: Any,
+    errors: Any = None,
+    x_name: str = "",
+    description: str = "",
+) -> Chart:
     """Horizontal bars, the first one on top, with standard errors."""
     values = np.asarray(values, dtype=float)
     spread = np.zeros(len(values)) if errors is None else np.nan_to_num(np.asarray(errors, dtype=float))
@@ -159,7 +169,7 @@ def bar_chart(title: str, names: Sequence[str], values, errors=None, x_name: str
     return chart
 
 
-def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values, x_name: str, y_name: str) -> Chart:
+def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: Any, x_name: str, y_name: str) -> Chart:
     """Cells shaded by their share of the row, with their numbers if there are few."""
     values = np.asarray(values, dtype=float)
     n, m = values.shape

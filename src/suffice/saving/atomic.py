@@ -9,9 +9,9 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
-PathOrFile = str | os.PathLike | IO[bytes]
+PathOrFile: TypeAlias = str | os.PathLike[str] | IO[bytes]
 
 
 @contextlib.contextmanager
@@ -45,7 +45,7 @@ def replacing(path: PathOrFile) -> Iterator[IO[bytes]]:
             os.close(folder)
 
 
-def try_path(path: str | os.PathLike) -> None:
+def try_path(path: str | os.PathLike[str]) -> None:
     """Raise the OSError that writing to `path` would raise; nothing is left there."""
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -65,7 +65,7 @@ def _mode_of(target: Path) -> int:
     return 0o666 & ~mask
 
 
-def remove_leftovers(path: str | os.PathLike) -> None:
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Delete what processes left beside `path` that were killed while they wrote."""
     target = Path(os.path.realpath(path))
     for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):

@@ -59,7 +59,7 @@ def digest(*tables: Any) -> str:
     return found.hexdigest()[:16]
 
 
-def _arrays_of(table: Any) -> list:
+def _arrays_of(table: Any) -> list[Any]:
     if sparse.issparse(table):
         rows = table.tocsr()
         return [np.asarray(rows.shape), rows.indptr, rows.indices, rows.data]
@@ -76,9 +76,16 @@ class Keeper:
     runs on several threads do not wait for each other.
     """
 
-    def __init__(self, path: Any, minutes: float, resume: Any, identity: dict[str, Any], journal: Any):
+    path: Any
+    seconds: float
+    identity: dict[str, Any]
+    journal: Any
+
+    def __init__(self, path: Any, minutes: float, resume: Any, identity: dict[str, Any], journal: Any) -> None:
         self.path, self.seconds = path, 60.0 * float(minutes)
-        self.last = {"": time.monotonic()}  # when the journal was last written, with each run under way
+        self.last: dict[str, float] = {
+            "": time.monotonic()
+        }  # when the journal was last written, with each run under way
         self.identity, self.journal = {**identity, "suffice": __version__}, journal
         if path is not None:
             self._check_path()

@@ -40,20 +40,20 @@ def _words(value: Any, n: int, kind: type) -> bool:
     return isinstance(value, np.ndarray) and value.shape == (n,) and value.dtype == kind
 
 
-def _twister(state: dict) -> None:
+def _twister(state: dict[Any, Any]) -> None:
     inner: Any = state.get("state")
     require(isinstance(inner, dict) and _words(inner.get("key"), WORDS, np.uint32), "random generator: key of MT19937")
     require(_is_whole(inner.get("pos"), WORDS), f"random generator: pos of MT19937 must be 0 to {WORDS}")
 
 
-def _buffered(state: dict) -> None:
+def _buffered(state: dict[Any, Any]) -> None:
     require(
         _is_whole(state.get("has_uint32"), 1) and _is_whole(state.get("uinteger"), WORD),
         "random generator: has_uint32, uinteger",
     )
 
 
-def _pcg(state: dict) -> None:
+def _pcg(state: dict[Any, Any]) -> None:
     inner = state.get("state")
     require(
         isinstance(inner, dict) and _is_whole(inner.get("state"), LONG) and _is_whole(inner.get("inc"), LONG),
@@ -62,7 +62,7 @@ def _pcg(state: dict) -> None:
     _buffered(state)
 
 
-def _philox(state: dict) -> None:
+def _philox(state: dict[Any, Any]) -> None:
     inner = state.get("state")
     counters = (
         isinstance(inner, dict)
@@ -76,7 +76,7 @@ def _philox(state: dict) -> None:
     _buffered(state)
 
 
-def _chaotic(state: dict) -> None:
+def _chaotic(state: dict[Any, Any]) -> None:
     inner = state.get("state")
     require(isinstance(inner, dict) and _words(inner.get("state"), 4, np.uint64), "random generator: state of SFC64")
     _buffered(state)

@@ -167,23 +167,23 @@ class Decoder:
             raise ArchiveError(f"the header holds an unknown kind {tree.get('$')!r:.60}; try `pip install -U suffice`")
         return method(tree, depth + 1)
 
-    def _float(self, tree: dict, depth: int) -> float:
+    def _float(self, tree: dict[Any, Any], depth: int) -> float:
         return float(tree["value"])
 
-    def _tuple(self, tree: dict, depth: int) -> tuple:
+    def _tuple(self, tree: dict[Any, Any], depth: int) -> tuple[Any, ...]:
         return tuple(self.decode(tree["items"], depth))
 
-    def _set(self, tree: dict, depth: int) -> set:
+    def _set(self, tree: dict[Any, Any], depth: int) -> set:
         return set(self._keys(tree["items"], depth))
 
-    def _frozenset(self, tree: dict, depth: int) -> frozenset:
+    def _frozenset(self, tree: dict[Any, Any], depth: int) -> frozenset:
         return frozenset(self._keys(tree["items"], depth))
 
-    def _dict(self, tree: dict, depth: int) -> dict[Hashable, Any]:
+    def _dict(self, tree: dict[Any, Any], depth: int) -> dict[Hashable, Any]:
         keys = self._keys([key for key, _ in tree["items"]], depth)
         return {key: self.decode(value, depth) for key, (_, value) in zip(keys, tree["items"], strict=True)}
 
-    def _keys(self, items: list, depth: int) -> list:
+    def _keys(self, items: list[Any], depth: int) -> list[Any]:
         """Items that go into a table by their hashes: not too many, and none made to fall on one place."""
         if len(items) > MAX_KEYS:
             raise ArchiveError(f"a set or dict has {len(items):,} items; at most {MAX_KEYS:,} are allowed")
@@ -192,27 +192,27 @@ class Decoder:
             raise ArchiveError("keys of a set or dict were made to have the same hash")
         return keys
 
-    def _array(self, tree: dict, depth: int) -> np.ndarray:
+    def _array(self, tree: dict[Any, Any], depth: int) -> np.ndarray:
         return self.get(tree["member"])
 
-    def _scalar(self, tree: dict, depth: int) -> Any:
+    def _scalar(self, tree: dict[Any, Any], depth: int) -> Any:
         return np.array(self.decode(tree["value"], depth), dtype=_plain_dtype(tree["dtype"]))[()]
 
-    def _objects(self, tree: dict, depth: int) -> np.ndarray:
+    def _objects(self, tree: dict[Any, Any], depth: int) -> np.ndarray:
         array = np.empty(len(tree["items"]), dtype=object)
         for i, item in enumerate(tree["items"]):
             array[i] = self.decode(item, depth)
         return array.reshape(tree["shape"])
 
-    def _sparse(self, tree: dict, depth: int) -> Any:
+    def _sparse(self, tree: dict[Any, Any], depth: int) -> Any:
         matrix = SPARSE[tree["format"], tree["array"]](tuple(self.decode(tree["parts"], depth)), shape=tree["shape"])
         matrix.check_format(full_check=True)
         return matrix
 
-    def _random(self, tree: dict, depth: int) -> np.random.Generator | np.random.RandomState:
+    def _random(self, tree: dict[Any, Any], depth: int) -> np.random.Generator | np.random.RandomState:
         return restored(self.decode(tree["state"], depth), is_legacy=bool(tree["legacy"]))
 
-    def _record(self, tree: dict, depth: int) -> Any:
+    def _record(self, tree: dict[Any, Any], depth: int) -> Any:
         cls = class_named(tree["class"])
         values = {name: self.decode(value, depth) for name, value in tree["fields"].items()}
         names = [field.name for field in fields(cls)] if is_dataclass(cls) else list(getattr(cls, "_fields", ()))
@@ -230,7 +230,7 @@ class Decoder:
         check_stored(record)
         return record
 
-    def _loss(self, tree: dict, depth: int) -> Loss:
+    def _loss(self, tree: dict[Any, Any], depth: int) -> Loss:
         found = loss_class(tree["name"])
         if found is None:
             raise ArchiveError(
@@ -241,7 +241,7 @@ class Decoder:
         except TypeError as error:
             raise ArchiveError(f"the loss {tree['name']!r} has other settings than the file's: {error}") from error
 
-    def _estimator(self, tree: dict, depth: int) -> BaseEstimator:
+    def _estimator(self, tree: dict[Any, Any], depth: int) -> BaseEstimator:
         cls = class_named(tree["class"])
         if not issubclass(cls, BaseEstimator):
             raise ArchiveError(f"{tree['class']} is not an estimator")

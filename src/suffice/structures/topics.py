@@ -29,7 +29,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import digamma, gammaln, logsumexp
+from scipy.special import gammaln, logsumexp
 from typing_extensions import override
 
 from ..engines.threads import Engine, shards
@@ -37,12 +37,13 @@ from ..families.base import KEEP
 from ..families.records import Record
 from ..families.rows import label_masses, whole_counts
 from .base import Enumerable, expected_logs, log_shares, moved_mass
+from .topics_document import FULL_STEPS, Document
 
 INFERENCES = ("map", "variational", "gibbs")
 ESTIMATORS = ("plug-in", "left-to-right", "variational")  # of log p(x | k), for sampled topics
 N_SHARDS = 4  # a constant: sums of floats depend on it
 SCORED = 256  # documents that one thread scores at a time
-FULL_STEPS, FULL_TOLERANCE = 200, 1e-7  # of the fixed point, for scores
+FULL_TOLERANCE = 1e-7  # of the fixed point, for scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,35 +117,10 @@ class Topics(Enumerable):
             return replace(self, likelihood=likelihood, n_chains=16, n_burn=2, n_sweeps=2)
         return replace(self, likelihood=likelihood, n_sweeps=20)
 
-    # -- readable inference: the twin of the kernels ------------------------------------------------------------------
-
-    def theta(self, shape: np.ndarray) -> np.ndarray:
-        """phi (map) or exp(E log phi) (variational); topics run along the first axis."""
-        total = shape.sum(axis=0)
-        return shape / total if self.inference == "map" else np.exp(digamma(shape) - digamma(total))
-
-    def infer(self, values, beta, n_steps: int = FULL_STEPS, shape=None) -> tuple[np.ndarray, np.ndarray]:
-        """The fixed point for one document and class: (shape[Z], responsibilities[words, Z]). `beta` is [words, Z]."""
-        if shape is None:
-            shape = np.full(beta.shape[1], self.concentration + values.sum() / beta.shape[1])
-        for _ in range(n_steps):
-            shape = self.concentration + values @ self._shares(shape, beta)
-        return shape, self._shares(shape, beta)
-
-    def _shares(self, shape, beta) -> np.ndarray:
-        joint = self.theta(shape) * beta
-        return joint / joint.sum(axis=1, keepdims=True)
-
-    def document_score(self, values, beta, shape) -> float:
-        """l(x) at the given shape: the maximum where `shape` is the fixed point, a lower value elsewhere."""
-        a, Z = self.concentration, len(shape)
-        words = float(values @ np.log(beta @ self.theta(shape)))
-        if self.inference == "map":
-            return words + a * float(np.log(Z * shape / shape.sum()).sum())
-        logs = digamma(shape) - digamma(shape.sum())
-        prior = gammaln(Z * a) - Z * gammaln(a) + (a - 1.0) * logs.sum()
-        posterior = gammaln(shape.sum()) - gammaln(shape).sum() + ((shape - 1.0) * logs).sum()
-        return words + float(prior - posterior)
+    @property
+    def document(self) -> Document:
+        """Inference in one document: the readable twin of the kernels."""
+        return Document(self.concentration, self.inference == "map")
 
     @override
     def log_joint(self, moments: Moments, X) -> np.ndarray:
@@ -154,8 +130,8 @@ class Topics(Enumerable):
         for i in range(X.shape[0]):
             words, values = X.indices[X.indptr[i] : X.indptr[i + 1]], X.data[X.indptr[i] : X.indptr[i + 1]]
             for k in range(self.n_outcomes):
-                shape, _ = self.infer(values, beta[words, :, k])
-                scores[i, k] += self.document_score(values, beta[words, :, k], shape)
+                shape, _ = self.document.inferred(values, beta[words, :, k])
+                scores[i, k] += self.document.score(values, beta[words, :, k], shape)
         return scores
 
     # -- data ---------------------------------------------------------------------------------------------------------
@@ -219,23 +195,15 @@ class Topics(Enumerable):
 
     @override
     def expected_statistics(
-        self,
-        X,
-        responsibilities,
-        moments=None,
-        shapes=None,
-        n_steps: int = FULL_STEPS,
-        tolerance: float = FULL_TOLERANCE,
-    ) -> Moments:
+        self, X, responsibilities, moments=None, shapes=None, n_steps: int = FULL_STEPS, tolerance: float = FULL_TOLERANCE
+    ) -> Moments:  # fmt: skip
         """sum_ik responsibilities_ik E[s(x_i, k)] under `moments`; `shapes` as in `scores`."""
         from ..kernels.structures.topics import add_statistics
 
         responsibilities = np.ascontiguousarray(responsibilities)
-        if moments is None:
-            raise ValueError("topics are latent: expected statistics need the moments of a model")
-        is_warm = shapes is not None
+        assert moments is not None, "topics are latent: expected statistics need the moments of a model"
+        arrays, rows, is_warm = self.state_of(moments), self.rows_of(X)[0], shapes is not None
         shapes = shapes if is_warm else self.empty_shapes(X.shape[0])
-        arrays, rows = self.state_of(moments), self.rows_of(X)[0]
         options = (self.concentration, self.code, n_steps, tolerance, is_warm)
         shape = (self.n_features, self.n_topics, self.n_outcomes)
 
@@ -315,8 +283,7 @@ class Topics(Enumerable):
 
     @override
     def move(self, moments: Moments, direction: Moments, rate: float) -> tuple[Moments, int]:
-        count = moments.count + rate * direction.count
-        least = KEEP * moments.count
+        count, least = moments.count + rate * direction.count, KEEP * moments.count
         n_shortened = int((count < least).sum())
         mass, shortened = moved_mass(moments.mass, direction.mass, rate)
         return Moments(mass, np.maximum(count, least)), shortened + n_shortened

@@ -1,7 +1,8 @@
 """What chains of classes look like, and the way through the settings.
 
 The search goes along one part after the other: topologies, ends and changes at a usual number of states and a usual prior; the number
-of states up and down from the best of them as long as it gains; then the prior. EM takes part at every shape.
+of states up and down from the best of them as long as it gains; then the prior. EM takes part at every shape. Of much data the
+trials see a part, and EM needs less data than training for classification does: the last two are compared on all of it.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from ..search import Walk
 
 AUTO = "auto"
 FEW_ROWS = 600  # sequences: fewer are held out in turn, a quarter each time
-LARGE = 300_000  # steps times classes: of more, trials are shorter and fewer, on at most twice as much
+LARGE = 300_000  # steps times classes: of more, trials are shorter and fewer, on at most one and a half times as much
 TRIAL_STEPS, SHORT_TRIAL = 60, 30  # of the minimiser for a setting
 NUMBERS = ((1.0, 0.03), (3.0, 0.0), (1.0, 0.0), (0.3, 0.0), (0.01, 0.1))  # (strength, second), the usual one first
 SYMBOLS = ((1.0, 0.0), (0.3, 0.0), (0.1, 0.0), (3.0, 0.0), (1.0, 0.03))
-FEW_SYMBOLS = SYMBOLS[:3]
+FEW_SYMBOLS = ((1.0, 0.0), (3.0, 0.0), (0.3, 0.0))
 SIZES = (1, 2, 3, 5, 8, 12, 16, 24, 32)  # of states
 LARGE_SIZES = (1, 2, 4, 8, 16, 32)
 STRONGER, MOST_STRONGER = 3.0, 2  # times
@@ -33,6 +34,7 @@ MOST_NUMBERS, MOST_SYMBOLS = 24, 32  # states
 class ChainSetting(Setting):
     shape: Shape = ONE_STATE
     is_likelihood: bool = False  # EM, and nothing after it
+    is_whole: bool = False  # tried on all sequences of a fold, not on a part
 
 
 class Wanted(NamedTuple):
@@ -74,10 +76,9 @@ def is_large(problem: Problem) -> bool:
 
 
 def most_rows(problem: Problem) -> int:
-    """Sequences that take part in a choice."""
-    return max(
-        int(2 * LARGE * len(problem.y) / max(float(problem.X.offsets[-1]) * problem.model.n_outcomes, 1.0)), FEW_ROWS
-    )
+    """Sequences that a trial is fitted to."""
+    work = max(float(problem.X.offsets[-1]) * problem.model.n_outcomes, 1.0)
+    return max(int(1.5 * LARGE * len(problem.y) / work), FEW_ROWS)
 
 
 def trial_steps(problem: Problem) -> int:
@@ -148,13 +149,24 @@ class Tried:
             if shape != start and is_large(self.problem):
                 break
 
-    def stronger(self) -> Walk:
-        """Where the strongest prior is the best, stronger ones as long as they are."""
+    def of_kind(self, shape: Shape, is_likelihood: bool) -> list[ChainSetting]:
+        """EM, or the trained settings, at a shape; the best one first."""
+        own = [setting for setting in self.scores if setting.shape == shape and setting.is_likelihood is is_likelihood]
+        return sorted(own, key=self.scores.__getitem__)
+
+    def stronger(self, shape: Shape) -> Walk:
+        """Where the strongest prior is the best of the trained, stronger ones as long as they are."""
         for _ in range(MOST_STRONGER):
-            found = self.best()
-            if found.is_likelihood or found.strength < max(setting.strength for setting in self.scores):
+            found, *others = self.of_kind(shape, False)
+            if found.strength < max((setting.strength for setting in others), default=0.0):
                 break
             yield from self.all_of([replace(found, strength=STRONGER * found.strength)])
+
+    def on_all_rows(self, shape: Shape) -> Walk:
+        """EM and the best of the others at a shape again, on all sequences: only these are left."""
+        last = [replace(own[0], is_whole=True) for kind in (True, False) if (own := self.of_kind(shape, kind))]
+        self.scores = {}
+        yield from self.all_of(last)
 
 
 def walk(problem: Problem, wanted: Wanted, prior: Any, only_em: bool, notes: dict[str, float]) -> Walk:
@@ -165,9 +177,13 @@ def walk(problem: Problem, wanted: Wanted, prior: Any, only_em: bool, notes: dic
     if wanted.n_states == AUTO:
         yield from tried.along_sizes(tried.best().shape)
     yield from tried.at(tried.best().shape, first=False)
-    if prior == AUTO and not only_em and not is_large(problem):
-        yield from tried.stronger()
+    if prior == AUTO and not only_em:
+        yield from tried.stronger(tried.best().shape)
+    n_tried = len(tried.scores)
+    if is_large(problem):
+        yield from tried.on_all_rows(tried.best().shape)
+        n_tried += len(tried.scores)
     found = tried.best()
     others = [score for setting, score in tried.scores.items() if setting.is_likelihood != found.is_likelihood]
-    notes.update({"other": min(others, default=np.nan), "n_tried": len(tried.scores)})
+    notes.update({"other": min(others, default=np.nan), "n_tried": n_tried})
     return found, tried.scores[found]

@@ -28,7 +28,18 @@ from ..folds import deal, deal_whole
 from ..priors import Setting
 from ..search import Plan, Walk
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, measured
-from .sequence_search import ALL_AUTO, AUTO, FEW_ROWS, ChainSetting, Wanted, most_rows, trial_steps, usual_pair, walk
+from .sequence_search import (
+    ALL_AUTO,
+    AUTO,
+    FEW_ROWS,
+    ChainSetting,
+    Wanted,
+    is_large,
+    most_rows,
+    trial_steps,
+    usual_pair,
+    walk,
+)
 
 EM_PASSES, EM_TOL = 50, 1e-4
 TRIAL_TOL = 1e-6
@@ -153,7 +164,7 @@ class Sequences(Recipe):
         if groups is not None and len(np.unique(groups[labelled])) >= 4:
             dealt = deal_whole(problem.y, labelled, groups, generator, 4)
             return dealt, 4 if len(dealt.rows) < FEW_ROWS else 1
-        dealt = deal(problem.y, labelled, generator, 4, min(MAX_ROWS, most_rows(problem)))
+        dealt = deal(problem.y, labelled, generator, 4, MAX_ROWS)
         return dealt, 4 if len(dealt.rows) < FEW_ROWS else 1
 
     @override
@@ -167,12 +178,13 @@ class Sequences(Recipe):
     @override
     def fold_scores(self, problem: Problem, fold: Fold, setting):
         own = self.shaped(fold.problem, setting)
-        if (
-            fold.memory.get("shape") != setting.shape
-        ):  # a generator of its own: the order of the settings does not matter
-            seed = fold.generator.bit_generator.seed_seq.generate_state(2)
+        seed = fold.generator.bit_generator.seed_seq.generate_state(2)  # so the order of the settings does not matter
+        if is_large(problem) and not setting.is_whole:
+            own = own.part(deal(own.y, np.arange(len(own.y)), np.random.default_rng(seed), 1, most_rows(problem)).rows)
+        if fold.memory.get("shape") != (setting.shape, setting.is_whole):
             generator = np.random.default_rng([*seed, setting.shape.n_states])
-            fold.memory.update(shape=setting.shape, em=self.by_classes(own, generator, fold.watch.child("em"))[:2])
+            em = self.by_classes(own, generator, fold.watch.child("em"))[:2]
+            fold.memory.update(shape=(setting.shape, setting.is_whole), em=em)
         moments, statistics = fold.memory["em"]
         if not setting.is_likelihood:
             learner, steps = QuasiNewton(TRIAL_TOL), trial_steps(problem)

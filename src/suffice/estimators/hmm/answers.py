@@ -16,6 +16,7 @@ from ...reading.guards import one_blas_thread
 from ...reading.sequences import Sequences, sequences_of
 from ...structures.groups import drawn
 from ..checks import check_whole
+from ..kinds import Seed
 
 
 class Answers:
@@ -38,25 +39,25 @@ class Answers:
 
     # -- states -------------------------------------------------------------------------------------------------------
 
-    def predict(self, X, lengths=None):
+    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
         """The most probable path: a state for every step (Viterbi)."""
         steps, rows = self._given(X, lengths)
         with one_blas_thread():
             return steps.unread(rows.best(self._parameters(rows))[1])
 
-    def decode(self, X, lengths=None):
+    def decode(self, X: Any, lengths: Any = None) -> Any:
         """(log p(x, path), path): the joint log-probability of all sequences and their most probable paths, and these."""
         steps, rows = self._given(X, lengths)
         with one_blas_thread():
             best, path = rows.best(self._parameters(rows))
         return float(best.sum() + self._base(rows).sum()), steps.unread(path)
 
-    def predict_proba(self, X, lengths=None):
+    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Posterior probabilities of the states of every step given the whole sequence."""
         steps, rows = self._given(X, lengths)
         return steps.unread(self._smoothed(rows))
 
-    def filter(self, X, lengths=None, state=None):
+    def filter(self, X: Any, lengths: Any = None, state: Any = None) -> np.ndarray:
         """Posterior probabilities of the states of every step given the steps up to it: no look-ahead.
 
         state : array-like of shape (n_states,), default=None
@@ -84,7 +85,7 @@ class Answers:
 
     # -- densities ----------------------------------------------------------------------------------------------------
 
-    def score_samples(self, X, lengths=None):
+    def score_samples(self, X: Any, lengths: Any = None) -> np.ndarray:
         """(n_sequences,) array: log p(x) of every sequence (of its observed cells)."""
         _, rows = self._given(X, lengths)
         with one_blas_thread():
@@ -94,28 +95,28 @@ class Answers:
             np.repeat(np.arange(len(lengths)), lengths), self._base(rows), minlength=len(lengths)
         )
 
-    def score_steps(self, X, lengths=None):
+    def score_steps(self, X: Any, lengths: Any = None) -> np.ndarray:
         """log p(x_t | x_1 .. x_{t-1}) of every step: low where a step is a surprise."""
         steps, rows = self._given(X, lengths)
         with one_blas_thread():
             return steps.unread(rows.filtered(self._parameters(rows))[0] + self._base(rows))
 
-    def score(self, X, y=None, lengths=None):
+    def score(self, X: Any, y: Any = None, lengths: Any = None) -> float:
         """The log-likelihood of all sequences."""
         return float(self.score_samples(X, lengths).sum())
 
-    def bic(self, X, lengths=None):
+    def bic(self, X: Any, lengths: Any = None) -> float:
         """Bayesian information criterion: lower is better."""
         steps = sequences_of(X, lengths, self.sequence, self.time)
         return -2 * self.score(X, lengths=lengths) + self._n_parameters() * float(np.log(max(steps.n_steps, 1)))
 
-    def aic(self, X, lengths=None):
+    def aic(self, X: Any, lengths: Any = None) -> float:
         """Akaike information criterion: lower is better."""
         return -2 * self.score(X, lengths=lengths) + 2 * self._n_parameters()
 
     # -- new steps and missing cells ----------------------------------------------------------------------------------
 
-    def forecast(self, X, steps=1, lengths=None, return_std=False):
+    def forecast(self, X: Any, steps: Any = 1, lengths: Any = None, return_std: bool = False) -> Any:
         """Expected next steps of every sequence (categories: the most probable one).
 
         Returns an array of shape (n_sequences, steps, n_features), or (steps, n_features) where X is one table; with `return_std` also
@@ -146,7 +147,7 @@ class Answers:
         found = np.asarray(self._reader_.unread(filled)).reshape(shape)
         return (found, np.asarray(self._reader_.unread_std(std)).reshape(shape)) if return_std else found
 
-    def impute(self, X, lengths=None, return_std=False):
+    def impute(self, X: Any, lengths: Any = None, return_std: bool = False) -> Any:
         """X with missing cells at their expectation given all that was observed of the sequence (categories: the most probable one).
 
         With `return_std` also the standard deviations of the cells: 0 where they were observed.
@@ -166,7 +167,7 @@ class Answers:
             result = filled_frame(X, result, names_of(steps.table))
         return (result, steps.unread(self._reader_.unread_std(std))) if return_std else result
 
-    def sample(self, n_steps=1, n_sequences=None, random_state=None):
+    def sample(self, n_steps: int = 1, n_sequences: int | None = None, random_state: Seed = None) -> Any:
         """(X, states): draws of n_steps steps, with `n_sequences` lists of so many sequences (shorter where they end earlier)."""
         check_is_fitted(self)
         check_whole("n_steps", n_steps)
@@ -179,14 +180,14 @@ class Answers:
         rows = [self._framed(self._reader_.unread(model.sample(moments, own, generator))) for own in outcomes]
         return (rows[0], paths[0]) if n_sequences is None else (rows, paths)
 
-    def _outcomes(self, path: np.ndarray, generator) -> np.ndarray:
+    def _outcomes(self, path: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Outcomes of the emissions: the states, or components of their mixtures by lot."""
         chain = self._stored_model
         if chain.is_plain:
             return path
         return drawn(chain.expected_shares(self.moments_.emissions, np.eye(chain.n_outcomes)[path]), generator)
 
-    def _drawn_path(self, n_steps: int, generator) -> np.ndarray:
+    def _drawn_path(self, n_steps: int, generator: np.random.Generator) -> np.ndarray:
         leaving = np.cumsum(self.transmat_, axis=1)
         uniform = generator.random(n_steps)
         path = [int(np.searchsorted(np.cumsum(self.startprob_) / self.startprob_.sum(), uniform[0], side="right"))]
@@ -200,7 +201,7 @@ class Answers:
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _given(self, X, lengths) -> tuple[Sequences, ChainSteps]:
+    def _given(self, X: Any, lengths: Any) -> tuple[Sequences, ChainSteps]:
         check_is_fitted(self)
         steps = sequences_of(X, lengths, self.sequence, self.time)
         rows = self._read(self._reader_, steps, reset=False)
@@ -209,7 +210,7 @@ class Answers:
             chain, chain.emissions.form(rows), steps.offsets, np.ones(steps.n_sequences), None, engine
         )
 
-    def _parameters(self, rows: ChainSteps):
+    def _parameters(self, rows: ChainSteps) -> Any:
         return self._stored_model.parameters(rows.form, self.moments_)
 
     def _smoothed(self, rows: ChainSteps) -> np.ndarray:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from typing_extensions import override
@@ -37,6 +38,7 @@ from ...structures.component_prior import default_amount
 from .. import loaded
 from ..checks import check_jobs, check_one_of, check_tol, check_whole, is_number
 from ..contract import Contract
+from ..kinds import Path, Seed
 from ..warm import last_fit
 from .answers import Answers
 from .sections import ALGORITHMS
@@ -49,15 +51,23 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
     """Base of the hidden Markov models. A subclass says how steps are read (`_reader`), what emits them (`_emissions`) and
     what it shows (`_expose`, `_n_emission_parameters`)."""
 
+    posterior_: Any
+    n_iter_: int
+    converged_: bool
+    stopped_: str
+    startprob_: np.ndarray
+    transmat_: np.ndarray
+
     _estimator_type = "density_estimator"
     _default_start = "kmeans"
 
     def __init__(
-        self, n_states=1, *, topology="ergodic", transitions=None, start=None, has_end=False, tol=1e-4, max_iter=100, n_init=1,
-        init_params="auto", prior="auto", algorithm="em", batch_size=None, sequence=None, time=None, n_jobs=None,
-        random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_mixtures=1,
-        ties=None,
-    ):  # fmt: skip
+        self, n_states: int = 1, *, topology: str = "ergodic", transitions: Any = None, start: Any = None,
+        has_end: bool = False, tol: float = 1e-4, max_iter: int = 100, n_init: int = 1, init_params: str = "auto",
+        prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None, sequence: Any = None, time: Any = None,
+        n_jobs: int | None = None, random_state: Seed = None, warm_start: bool = False, verbose: int = 0, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None, n_mixtures: Any = 1, ties: Any = None,
+    ) -> None:  # fmt: skip
         self.n_states = n_states
         self.topology = topology
         self.transitions = transitions
@@ -103,7 +113,9 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X, y=None, *, lengths=None, states=None, sample_weight=None):
+    def fit(
+        self, X: Any, y: Any = None, *, lengths: Any = None, states: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from sequences X.
 
         Parameters
@@ -143,7 +155,9 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         self._keep(problem, fit)
         return self
 
-    def _run(self, sequences: ChainSteps, labels, generator, last, watch: Watch) -> tuple[ChainProblem, Fit]:
+    def _run(
+        self, sequences: ChainSteps, labels: Any, generator: np.random.Generator, last: Any, watch: Watch
+    ) -> tuple[ChainProblem, Fit]:
         """The best of the starts."""
         best: Fit | None = None
         problem: Any = None
@@ -167,7 +181,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         assert best is not None
         return problem, best
 
-    def _problem(self, sequences: ChainSteps, statistics) -> ChainProblem:
+    def _problem(self, sequences: ChainSteps, statistics: Any) -> ChainProblem:
         if self.algorithm == "variational":
             amount = 1.0 if self.prior == "auto" else float(self.prior)
             prior = ChainConjugate.of(sequences.chain, sequences.form, statistics, amount)
@@ -183,7 +197,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
     def _batch(self) -> int:
         return BATCH if self.batch_size is None else int(self.batch_size)
 
-    def _chain(self, reader, rows: np.ndarray, weights: np.ndarray) -> Chain:
+    def _chain(self, reader: Any, rows: np.ndarray, weights: np.ndarray) -> Chain:
         S = self.n_states
         start, cells = topology_cells(self.topology, S)
         if self.transitions is not None:
@@ -209,11 +223,13 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
             self.posterior_, self.moments_ = fit.moments, problem.prior.mean_moments(fit.moments)
         elif hasattr(self, "posterior_"):
             del self.posterior_
-        self.lower_bound_ = base - fit.measure.nll
-        self.lower_bounds_ = [base - value for value in [fit.first.nll, *fit.history.get("nll", [])]]
-        self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
+        self.lower_bound_: float = base - fit.measure.nll
+        self.lower_bounds_: list[Any] = [base - value for value in [fit.first.nll, *fit.history.get("nll", [])]]
+        self.history_: dict[str, list[Any]] = {
+            name: values for name, values in fit.history.items() if np.isfinite(values).any()
+        }
         self.n_iter_, self.converged_, self.stopped_ = fit.n_iter, fit.converged, fit.stopped
-        self.reseeded_ = list(getattr(fit.memory, "reseeded", ()))
+        self.reseeded_: Any = list(getattr(fit.memory, "reseeded", ()))
         self._finish()
         if not fit.converged and self.algorithm != "online":
             warnings.warn(
@@ -227,9 +243,9 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         chain, moments = self._stored_model, self.moments_
         self.startprob_, self.transmat_ = chain.start_of(moments), chain.transitions_of(moments)
         if chain.has_end:
-            self.endprob_ = chain.end_of(moments)
+            self.endprob_: Any = chain.end_of(moments)
         if chain.n_mixtures > 1:
-            self.weights_ = chain.by_state(np.exp(chain.log_weights(moments.emissions)))
+            self.weights_: Any = chain.by_state(np.exp(chain.log_weights(moments.emissions)))
         self._expose(chain, moments)
 
     def _mean_base(self, rows: ChainSteps) -> float:
@@ -239,7 +255,9 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         return float(rows.step_weights @ base) / max(rows.total, 1e-300)
 
     @all_or_nothing
-    def partial_fit(self, X, y=None, *, lengths=None, states=None, sample_weight=None):
+    def partial_fit(
+        self, X: Any, y: Any = None, *, lengths: Any = None, states: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from one batch of sequences of a stream (stepwise EM); the first batch also finds the start, so it should not be small.
 
         Parameters are those of `fit`.
@@ -272,7 +290,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
                 problem = ChainProblem(sequences, state.prior, reseeds=False)
                 state = stream(problem, state, size)
         self._reader_, self._stored_model, self._stream = reader, chain, state
-        self.moments_ = state.shown()
+        self.moments_: Any = state.shown()
         self.n_iter_, self.converged_, self.stopped_ = state.n_steps, True, "one pass over the batch"
         self.history_, self.reseeded_ = {}, []
         self.lower_bound_ = state.mean_log_likelihood + self._mean_base(sequences)
@@ -282,7 +300,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _training(self, reader, X, lengths, states, sample_weight, *, reset: bool):
+    def _training(self, reader: Any, X: Any, lengths: Any, states: Any, sample_weight: Any, *, reset: bool) -> Any:
         """(sequences, rows, weights, labels, evidence) of training data."""
         steps = sequences_of(X, lengths, self.sequence, self.time)
         weights = checked_weights(sample_weight, np.zeros((steps.n_sequences, 1)))
@@ -295,7 +313,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         return steps, rows, weights, labels, evidence
 
     @override
-    def _read(self, reader, steps: Sequences, *, reset: bool) -> np.ndarray:
+    def _read(self, reader: Any, steps: Sequences, *, reset: bool) -> np.ndarray:
         """(n, D) array: the steps as the emissions take them."""
         if not steps.n_steps and not reset:
             return np.zeros((0, self.n_features_in_))
@@ -322,16 +340,16 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
     def _check_loaded(self) -> None:
         loaded.check_chain(self)
 
-    def _template(self, rows) -> Any:
+    def _template(self, rows: Any) -> Any:
         """The chain of such steps that this estimator builds: what a file must hold."""
         return self._chain(self._reader_, rows, np.ones(rows.shape[0]))
 
     @override
-    def _report(self, number: int, line: dict) -> None:
+    def _report(self, number: int, line: dict[Any, Any]) -> None:
         text = f"{type(self).__name__} pass {number}: mean log-likelihood of a step {-line['nll']:.6f}, {line['seconds']:.1f} s"
         print(text, flush=True)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = self._tagged(super().__sklearn_tags__(), self._reader())
         tags.input_tags.sparse = False
         return tags

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
 from ..answers import Answers as ClassifierAnswers
 from ..checks import check_whole
+from ..kinds import Seed
 
 
 class ClassAnswers(ClassifierAnswers):
@@ -25,7 +27,7 @@ class ClassAnswers(ClassifierAnswers):
     _one_hmm: Any
 
     @override
-    def predict(self, X, cost=None, *, lengths=None):
+    def predict(self, X: Any, cost: Any = None, *, lengths: Any = None) -> np.ndarray:
         """The most probable class of every sequence, or the one of least expected cost.
 
         Parameters
@@ -38,30 +40,30 @@ class ClassAnswers(ClassifierAnswers):
         return super().predict(self._sequences(X, lengths, reset=False), cost)
 
     @override
-    def predict_proba(self, X, *, lengths=None):
+    def predict_proba(self, X: Any, *, lengths: Any = None) -> np.ndarray:
         """p(y | x) of every sequence, calibrated on held-out sequences where something was chosen on them."""
         check_is_fitted(self)
         return super().predict_proba(self._sequences(X, lengths, reset=False))
 
     @override
-    def predict_log_proba(self, X, *, lengths=None):
+    def predict_log_proba(self, X: Any, *, lengths: Any = None) -> np.ndarray:
         """log p(y | x) of every sequence."""
         check_is_fitted(self)
         return super().predict_log_proba(self._sequences(X, lengths, reset=False))
 
     @override
-    def predict_joint_log_proba(self, X, *, lengths=None):
+    def predict_joint_log_proba(self, X: Any, *, lengths: Any = None) -> np.ndarray:
         """log p(x, y) of every sequence and class (without parts that no class depends on); missing cells are integrated out."""
         check_is_fitted(self)
         return super().predict_joint_log_proba(self._sequences(X, lengths, reset=False))
 
     @override
-    def score_samples(self, X, *, lengths=None):
+    def score_samples(self, X: Any, *, lengths: Any = None) -> np.ndarray:
         """log p(x) of every sequence (of its observed cells; with `changes_`, of steps and their changes)."""
         check_is_fitted(self)
         return super().score_samples(self._sequences(X, lengths, reset=False))
 
-    def score(self, X, y, sample_weight=None, *, lengths=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, lengths: Any = None) -> float:
         """The share of sequences whose class is right."""
         from .class_reading import labels_of
 
@@ -71,7 +73,7 @@ class ClassAnswers(ClassifierAnswers):
 
     # -- the models of the classes ------------------------------------------------------------------------------------
 
-    def hmm(self, label):
+    def hmm(self, label: Any) -> Any:
         """The hidden Markov model of a class, fitted: paths, filters, forecasts, samples, missing cells and all else it answers."""
         check_is_fitted(self)
         (code,) = self._codes([label], 1)
@@ -87,7 +89,9 @@ class ClassAnswers(ClassifierAnswers):
         return model
 
     @override
-    def sample(self, n_samples=1, y=None, random_state=None, *, n_steps=None):
+    def sample(
+        self, n_samples: int = 1, y: Any = None, random_state: Seed = None, *, n_steps: int | None = None
+    ) -> Any:
         """(X, y): sequences and labels drawn from the model; not where the chains see changes (`changes_`).
 
         Parameters
@@ -112,7 +116,7 @@ class ClassAnswers(ClassifierAnswers):
         return drawn, self.classes_[codes]
 
     @override
-    def impute(self, X, y=None, return_std=False):
+    def impute(self, X: Any, y: Any = None, return_std: bool = False) -> Any:
         """X, a list of sequences, with missing cells at their expectation given all that was observed of the sequence and its class
         (the most probable one, unless y is given); with `return_std` also the standard deviations."""
         check_is_fitted(self)
@@ -125,6 +129,6 @@ class ClassAnswers(ClassifierAnswers):
         return (filled, [part[1][0] for part in found]) if return_std else filled
 
     @override
-    def sample_missing(self, X, y=None, random_state=None):
+    def sample_missing(self, X: Any, y: Any = None, random_state: Seed = None) -> None:
         """Not for sequences: `impute` gives expectations and standard deviations."""
         raise NotImplementedError("missing cells of sequences are not drawn: use impute, or hmm(label).sample")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -29,6 +30,7 @@ from ...structures.chain_classes import ChainClasses, SequenceRows
 from ...structures.component_prior import default_amount
 from ..checks import check_class_prior, check_fits_together, check_one_of, check_training, check_whole
 from ..classifier import GenerativeClassifier
+from ..kinds import Path, Seed
 from .class_answers import ClassAnswers
 from .class_reading import FAMILIES, ReadSequences, family_of, labels_of, no_sequence
 from .class_sections import documented
@@ -62,13 +64,20 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
     ['f', 'm']
     """
 
+    n_states_: int
+    topology_: Any
+    has_end_: bool
+    changes_: bool
+
     def __init__(
-        self, n_states="auto", *, family="auto", covariance_type="diag", topology="auto", has_end="auto", changes="auto",
-        loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=300, tol=1e-4, average=True, class_prior=None,
-        class_weight=None, unlabelled_weight="auto", unlabelled="auto",
-        kinds="auto", binarize=0.0, sequence=None, time=None, n_jobs=None,
-        random_state=None, verbose=0, warm_start=False, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, n_states: int | str = "auto", *, family: Any = "auto", covariance_type: str = "diag", topology: str = "auto",
+        has_end: bool | str = "auto", changes: Any = "auto", loss: str = "ncll", prior: float | str = "auto",
+        algorithm: str = "auto", step_size: float | None = None, max_epochs: int = 300, tol: float = 1e-4, average: bool = True,
+        class_prior: Any = None, class_weight: Any = None, unlabelled_weight: float | str = "auto", unlabelled: Any = "auto",
+        kinds: Any = "auto", binarize: float | None = 0.0, sequence: Any = None, time: Any = None, n_jobs: int | None = None,
+        random_state: Seed = None, verbose: int = 0, warm_start: bool = False, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
@@ -89,7 +98,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
     # -- hooks --------------------------------------------------------------------------------------------------------
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_one_of("family", self.family, ("auto", *FAMILIES))
         check_whole("n_states", self.n_states, auto=True)
         for name in ("has_end", "changes"):
@@ -100,7 +109,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         check_training(self, ALGORITHMS, ("auto",))
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         """`rows` are sequences."""
         one = self._one_hmm(1)
         plain = one._emissions(reader, rows.steps)
@@ -116,7 +125,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         return ChainClasses.of(n_outcomes, plain, changed)
 
     @override
-    def _recipe(self, reader, structure=None):
+    def _recipe(self, reader: Any, structure: Any = None) -> Any:
         options, plain_prior = self._options(), self.prior
         amount = 1.0 if structure is None else default_amount(structure.plain)
         if not self._loss().is_discriminative and plain_prior != "auto":
@@ -126,17 +135,17 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         return Recipe(options, wanted, start, amount, Engine(options.n_threads))
 
     @override
-    def _warm(self, before, reader, structure):
+    def _warm(self, before: Any, reader: Any, structure: Any) -> Any:
         if not self.warm_start or "moments_" not in before:
             return None
         return Warm(before["moments_"], structure=before["_stored_model"])
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         shape = model.shape
         self.n_states_, self.topology_ = shape.n_states, shape.topology
         self.has_end_, self.changes_ = shape.has_end, shape.has_changes
-        self.class_prior_ = moments.mass / moments.mass.sum()
+        self.class_prior_: Any = moments.mass / moments.mass.sum()
         self.startprob_ = np.stack([model.chain.start_of(own) for own in moments.chains])
         self.transmat_ = np.stack([model.chain.transitions_of(own) for own in moments.chains])
 
@@ -144,7 +153,9 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
 
     @override
     @all_or_nothing
-    def fit(self, X, y, sample_weight=None, *, lengths=None, groups=None):
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, lengths: Any = None, groups: Any = None
+    ) -> Self:
         """Learn from sequences X and their labels y.
 
         Parameters
@@ -175,12 +186,12 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
             raise ValueError("sample_weight is zero for every labelled sequence: at least one needs a positive weight")
         weights = class_weights(self.class_weight, self.classes_, codes, weights)
         generator = np.random.default_rng(self._fit_seed(watch))
-        self.class_count_ = label_masses(codes, weights, len(self.classes_))
+        self.class_count_: np.ndarray = label_masses(codes, weights, len(self.classes_))
         whole = SequenceRows(rows, steps.offsets, groups)
         used = np.flatnonzero((weights > 0) & ~no_sequence(rows, steps.offsets))
         if not (codes[used] >= 0).any():
             raise ValueError("X has no labelled sequence with an observed cell: there is nothing to learn from")
-        self.typical_length_ = max(int(np.median(steps.lengths[used])), 1)
+        self.typical_length_: int = max(int(np.median(steps.lengths[used])), 1)
         whole = whole[used]
         with one_blas_thread():
             model = self._structure(reader, whole, len(self.classes_), weights[used])
@@ -196,7 +207,9 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
 
     @override
     @all_or_nothing
-    def partial_fit(self, X, y, classes=None, sample_weight=None, *, lengths=None):
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None, *, lengths: Any = None
+    ) -> Self:
         """Learn from one batch of sequences of a stream: stepwise EM and, under "ncll" and "hinge", sdEM steps on top of it.
 
         The first batch finds the start, so it should not be small; nothing is held out, so "auto" takes the usual shape and prior.
@@ -214,32 +227,12 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         """
         self._check_parameters()
         first, loss = not hasattr(self, "_stored_model"), self._loss()
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows at once: give weights {label: weight} for a stream"
-            )
-        known = self.classes_ if not first else None if classes is None else np.unique(classes)
-        if known is None:
-            raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
-        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
-            raise ValueError(f"classes={classes!r} is not the same as in the first call of partial_fit: {known!r}")
-        found = self._training(X, y, sample_weight, lengths, known, reset=first)
-        reader, steps, rows, y, unlabelled, weights = found
-        _, codes = encoded(y, unlabelled, known)
-        self.classes_ = known
-        weights = class_weights(self.class_weight, known, codes, weights)
-        weights = np.where(unlabelled, self._unlabelled_share(loss) * weights, weights)
-        used = np.flatnonzero((weights > 0) & ~no_sequence(rows, steps.offsets))
-        if first and not (codes[used] >= 0).any():
-            raise ValueError(
-                "the first batch of the stream has no labelled sequence with an observed cell and a weight"
-            )
-        if not len(used):
+        reader, whole, codes, weights = self._batch(X, y, classes, sample_weight, lengths, first, loss)
+        if not len(weights):
             return self
-        whole = SequenceRows(rows, steps.offsets)[used]
         with one_blas_thread():
-            model = self._structure(reader, whole, len(known), weights[used]) if first else self._stored_model
-            problem = Problem(model, whole, codes[used], weights[used], loss)
+            model = self._structure(reader, whole, len(self.classes_), weights) if first else self._stored_model
+            problem = Problem(model, whole, codes, weights, loss)
             recipe = self._recipe(reader, model)
             setting = None if first else getattr(self.choice_, "setting", None)
             if setting is not None:
@@ -251,7 +244,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
                 stream = recipe.stream_begun(problem, np.random.default_rng(seed))
             else:
                 stream = self._stream.moved(problem, recipe)
-        count = label_masses(codes, weights, len(known))
+        count = label_masses(codes, weights, len(self.classes_))
         self.class_count_ = count if first else self.class_count_ + count
         if first:
             self.typical_length_ = max(int(np.median(whole.lengths)), 1)
@@ -264,7 +257,30 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         self._finish(fit, choice)
         return self
 
-    def _training(self, X, y, sample_weight, lengths, classes=None, *, reset: bool):
+    def _batch(self, X: Any, y: Any, classes: Any, sample_weight: Any, lengths: Any, first: bool, loss: Any) -> Any:
+        """(reader, sequences, codes of their labels, weights) of a batch; the first one fixes the classes."""
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once: give weights {label: weight} for a stream"
+            )
+        known = self.classes_ if not first else None if classes is None else np.unique(classes)
+        if known is None:
+            raise ValueError("classes=None in the first call of partial_fit: give all labels that will occur")
+        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
+            raise ValueError(f"classes={classes!r} is not the same as in the first call of partial_fit: {known!r}")
+        reader, steps, rows, y, unlabelled, weights = self._training(X, y, sample_weight, lengths, known, reset=first)
+        _, codes = encoded(y, unlabelled, known)
+        self.classes_: np.ndarray = known
+        weights = class_weights(self.class_weight, known, codes, weights)
+        weights = np.where(unlabelled, self._unlabelled_share(loss) * weights, weights)
+        used = np.flatnonzero((weights > 0) & ~no_sequence(rows, steps.offsets))
+        if first and not (codes[used] >= 0).any():
+            raise ValueError(
+                "the first batch of the stream has no labelled sequence with an observed cell and a weight"
+            )
+        return reader, SequenceRows(rows, steps.offsets)[used], codes[used], weights[used]
+
+    def _training(self, X: Any, y: Any, sample_weight: Any, lengths: Any, classes: Any = None, *, reset: bool) -> Any:
         """(reader, sequences, rows of steps, labels, which have none, weights); the first call fixes the family."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -275,11 +291,11 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
             check_consistent_length(np.zeros(steps.n_sequences), y)
         weights = checked_weights(sample_weight, np.zeros((steps.n_sequences, 1)))
         if reset:
-            self.family_ = family_of(self.family, steps.table)
+            self.family_: str = family_of(self.family, steps.table)
         reader = self._reader() if reset else self._reader_
         return reader, steps, self._read(reader, steps, reset=reset), y, unlabelled, weights
 
-    def _unlabelled_share(self, loss) -> float:
+    def _unlabelled_share(self, loss: Any) -> float:
         weight = self.unlabelled_weight
         return (0.01 if loss.is_discriminative else 1.0) if isinstance(weight, str) else float(weight)
 
@@ -303,7 +319,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
             return given.scores(self._stored_model.parameters(given.form, self.moments_))
 
     @override
-    def _new_rows(self, X) -> SequenceRows:
+    def _new_rows(self, X: Any) -> SequenceRows:
         check_is_fitted(self)
         steps = self._sequences(X, None, reset=False)
         return SequenceRows(self._read(self._reader_, steps, reset=False), steps.offsets)
@@ -315,7 +331,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
             check_fits_together(type(self).__name__, self._stored_model, self.moments_, n, len(self.classes_))
 
     @override
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags

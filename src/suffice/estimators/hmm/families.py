@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from ...families.bernoulli import Bernoulli
@@ -18,12 +19,13 @@ from ...structures.chain import Chain, ChainMoments, topology_cells
 from ...structures.joint import Joint
 from ..checks import check_one_of
 from ..families import COVARIANCES
+from ..kinds import Path, Seed
 from ..naive_bayes.mixed import mixed_structure, shown_columns
 from .base import HMM
 from .sections import documented
 
 
-def given_chain(model: Any, startprob, transmat, family, *parameters) -> Any:
+def given_chain(model: Any, startprob: Any, transmat: Any, family: Any, *parameters: Any) -> Any:
     """`model` with given parameters, as if it had been fitted; `parameters` are those of the family."""
     start, A = np.array(startprob, dtype=float), np.array(transmat, dtype=float)
     S = len(start)
@@ -71,11 +73,13 @@ class GaussianHMM(HMM):
     """
 
     def __init__(
-        self, n_states=1, *, covariance_type="diag", topology="ergodic", transitions=None, start=None, has_end=False, tol=1e-4,
-        max_iter=100, n_init=1, init_params="auto", prior="auto", algorithm="em", batch_size=None, sequence=None, time=None,
-        n_jobs=None, random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-        n_mixtures=1, ties=None,
-    ):  # fmt: skip
+        self, n_states: int = 1, *, covariance_type: str = "diag", topology: str = "ergodic", transitions: Any = None,
+        start: Any = None, has_end: bool = False, tol: float = 1e-4, max_iter: int = 100, n_init: int = 1,
+        init_params: str = "auto", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        sequence: Any = None, time: Any = None, n_jobs: int | None = None, random_state: Seed = None, warm_start: bool = False,
+        verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+        n_mixtures: Any = 1, ties: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             n_states, topology=topology, transitions=transitions, start=start, has_end=has_end, tol=tol, max_iter=max_iter,
             n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm, batch_size=batch_size,
@@ -85,7 +89,7 @@ class GaussianHMM(HMM):
         self.covariance_type = covariance_type
 
     @classmethod
-    def of(cls, startprob, transmat, means, covars, **parameters) -> GaussianHMM:
+    def of(cls, startprob: Any, transmat: Any, means: ArrayLike, covars: ArrayLike, **parameters: Any) -> GaussianHMM:
         """A model with given parameters, as if it had been fitted; `covars` in the shape of `covars_`."""
         means, covars = np.array(means, dtype=float), np.array(covars, dtype=float)
         model = cls(len(means), **parameters)
@@ -96,29 +100,29 @@ class GaussianHMM(HMM):
         return given_chain(model, startprob, transmat, family, means, covars)
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Numbers()
 
     @override
-    def _emissions(self, reader, rows):
+    def _emissions(self, reader: Any, rows: Any) -> Any:
         return Joint.of(COVARIANCES[self.covariance_type].for_data(rows, self._n_outcomes()))
 
     @override
-    def _expose(self, chain, moments):
+    def _expose(self, chain: Any, moments: Any) -> None:
         family = chain.emissions.family
         mean, covariance = family.parameters(moments.emissions.columns[0])
-        self.means_ = chain.by_state(mean + family.location)
+        self.means_: Any = chain.by_state(mean + family.location)
         covariance = covariance.mean(axis=1) if self.covariance_type == "spherical" else covariance
-        self.covars_ = covariance if self.covariance_type == "tied" else chain.by_state(covariance)
+        self.covars_: Any = covariance if self.covariance_type == "tied" else chain.by_state(covariance)
 
     @override
-    def _n_emission_parameters(self):
+    def _n_emission_parameters(self) -> int:
         n, d = self._stored_model.emissions.n_outcomes, self.means_.shape[-1]
         spread = {"full": n * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": n * d, "spherical": n}
         return n * d + spread[self.covariance_type]
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         check_one_of("covariance_type", self.covariance_type, COVARIANCES)
 
@@ -147,25 +151,25 @@ class CategoricalHMM(HMM):
     _default_start = "random"
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Mixed("categorical")
 
     @override
-    def _emissions(self, reader, rows):
+    def _emissions(self, reader: Any, rows: Any) -> Any:
         return Joint.of(Categorical(self._n_outcomes(), rows.shape[1], reader.n_categories))
 
     @override
-    def _expose(self, chain, moments):
+    def _expose(self, chain: Any, moments: Any) -> None:
         family, reader = chain.emissions.family, self._reader_
         blocks = [
             chain.by_state(block.T.copy())
             for block in family.columns_of(family.probabilities(moments.emissions.columns[0]))
         ]
-        self.emissionprob_ = blocks[0] if len(blocks) == 1 else blocks
-        self.categories_ = [reader.categories.get(name, []) for name in reader.columns]
+        self.emissionprob_: Any = blocks[0] if len(blocks) == 1 else blocks
+        self.categories_: list[Any] = [reader.categories.get(name, []) for name in reader.columns]
 
     @override
-    def _n_emission_parameters(self):
+    def _n_emission_parameters(self) -> int:
         emissions = self._stored_model.emissions
         return int((emissions.family.n_categories - 1).sum()) * emissions.n_outcomes
 
@@ -189,19 +193,19 @@ class PoissonHMM(HMM):
     """
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Counts(type(self).__name__)
 
     @override
-    def _emissions(self, reader, rows):
+    def _emissions(self, reader: Any, rows: Any) -> Any:
         return Joint.of(Poisson.for_data(rows, self._n_outcomes()))
 
     @override
-    def _expose(self, chain, moments):
-        self.lambdas_ = chain.by_state(chain.emissions.family.rates(moments.emissions.columns[0]))
+    def _expose(self, chain: Any, moments: Any) -> None:
+        self.lambdas_: Any = chain.by_state(chain.emissions.family.rates(moments.emissions.columns[0]))
 
     @override
-    def _n_emission_parameters(self):
+    def _n_emission_parameters(self) -> int:
         return self.n_features_in_ * self._stored_model.emissions.n_outcomes
 
 
@@ -228,11 +232,13 @@ class BernoulliHMM(HMM):
     _default_start = "random"
 
     def __init__(
-        self, n_states=1, *, binarize=0.0, topology="ergodic", transitions=None, start=None, has_end=False, tol=1e-4,
-        max_iter=100, n_init=1, init_params="auto", prior="auto", algorithm="em", batch_size=None, sequence=None, time=None,
-        n_jobs=None, random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-        n_mixtures=1, ties=None,
-    ):  # fmt: skip
+        self, n_states: int = 1, *, binarize: float | None = 0.0, topology: str = "ergodic", transitions: Any = None,
+        start: Any = None, has_end: bool = False, tol: float = 1e-4, max_iter: int = 100, n_init: int = 1,
+        init_params: str = "auto", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        sequence: Any = None, time: Any = None, n_jobs: int | None = None, random_state: Seed = None, warm_start: bool = False,
+        verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+        n_mixtures: Any = 1, ties: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             n_states, topology=topology, transitions=transitions, start=start, has_end=has_end, tol=tol, max_iter=max_iter,
             n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm, batch_size=batch_size,
@@ -242,20 +248,20 @@ class BernoulliHMM(HMM):
         self.binarize = binarize
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Flags(self.binarize)
 
     @override
-    def _emissions(self, reader, rows):
+    def _emissions(self, reader: Any, rows: Any) -> Any:
         return Joint.of(Bernoulli.for_data(rows, self._n_outcomes()))
 
     @override
-    def _expose(self, chain, moments):
+    def _expose(self, chain: Any, moments: Any) -> None:
         on = chain.emissions.family.probabilities(moments.emissions.columns[0])[1::2].T.copy()
-        self.probabilities_ = chain.by_state(on)
+        self.probabilities_: Any = chain.by_state(on)
 
     @override
-    def _n_emission_parameters(self):
+    def _n_emission_parameters(self) -> int:
         return self.n_features_in_ * self._stored_model.emissions.n_outcomes
 
 
@@ -280,12 +286,21 @@ class MixedHMM(HMM):
     (5,)
     """
 
+    columns_: Any
+    kinds_: Any
+    categories_: Any
+    means_: dict[Any, Any]
+    variances_: dict[Any, Any]
+    probabilities_: dict[Any, Any]
+    rates_: dict[Any, Any]
+
     def __init__(
-        self, n_states=1, kinds="auto", *, topology="ergodic", transitions=None, start=None, has_end=False, tol=1e-4,
-        max_iter=100, n_init=1, init_params="auto", prior="auto", algorithm="em", batch_size=None, sequence=None, time=None,
-        n_jobs=None, random_state=None, warm_start=False, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-        n_mixtures=1, ties=None,
-    ):  # fmt: skip
+        self, n_states: int = 1, kinds: Any = "auto", *, topology: str = "ergodic", transitions: Any = None, start: Any = None,
+        has_end: bool = False, tol: float = 1e-4, max_iter: int = 100, n_init: int = 1, init_params: str = "auto",
+        prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None, sequence: Any = None, time: Any = None,
+        n_jobs: int | None = None, random_state: Seed = None, warm_start: bool = False, verbose: int = 0, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None, n_mixtures: Any = 1, ties: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             n_states, topology=topology, transitions=transitions, start=start, has_end=has_end, tol=tol, max_iter=max_iter,
             n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm, batch_size=batch_size,
@@ -295,15 +310,15 @@ class MixedHMM(HMM):
         self.kinds = kinds
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Ordered(self.kinds)
 
     @override
-    def _emissions(self, reader, rows):
+    def _emissions(self, reader: Any, rows: Any) -> Any:
         return mixed_structure(reader, rows, self._n_outcomes())
 
     @override
-    def _expose(self, chain, moments):
+    def _expose(self, chain: Any, moments: Any) -> None:
         reader = self._reader_
         self.columns_, self.kinds_, self.categories_ = reader.columns, reader.kinds, reader.categories
         shown = shown_columns(reader, chain.emissions, moments.emissions)
@@ -311,6 +326,6 @@ class MixedHMM(HMM):
         self.means_, self.variances_, self.probabilities_, self.rates_ = found
 
     @override
-    def _n_emission_parameters(self):
+    def _n_emission_parameters(self) -> int:
         cells = sum(part.shape[-1] - 1 for part in self.probabilities_.values())
         return self._stored_model.emissions.n_outcomes * (cells + 2 * len(self.means_) + len(self.rates_))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +15,7 @@ from typing_extensions import override
 from ...choosing.taggers import TagOptions, TagSolution, trained
 from ...engines.threads import Engine, n_threads
 from ...learners.tag_data import TagData
+from ...learners.watch import Watch
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...reading.sequences import Sequences, sequences_of
 from ...reading.tags import Frequent, coded_tags, flat_tags
@@ -21,6 +23,7 @@ from ...structures.tag_weights import Tagging
 from ..checks import check_fits_together, check_jobs, check_one_of, check_tol, check_whole, is_number
 from ..contract import Contract
 from ..families import mixed_structure
+from ..kinds import Path, Seed
 from .answers import Answers
 from .tagger_sections import documented
 
@@ -53,11 +56,23 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
     [['stand', 'walk'], ['walk']]
     """
 
+    classes_: np.ndarray
+    moments_: Any
+    choice_: Any
+    prior_: float
+    unlabelled_weight_: float
+    n_iter_: int
+    converged_: bool
+    stopped_: str
+    startprob_: np.ndarray
+    transmat_: np.ndarray
+
     def __init__(
-        self, kinds="auto", *, loss="ncll", prior="auto", min_count=1, unlabelled_weight="auto", max_iter=100, tol=3e-4,
-        sequence=None, time=None, n_jobs=None, random_state=None, verbose=0, checkpoint=None, checkpoint_minutes=3.0,
-        resume=None,
-    ):  # fmt: skip
+        self, kinds: Any = "auto", *, loss: str = "ncll", prior: float | str = "auto", min_count: int = 1,
+        unlabelled_weight: float | str = "auto", max_iter: int = 100, tol: float = 3e-4, sequence: Any = None, time: Any = None,
+        n_jobs: int | None = None, random_state: Seed = None, verbose: int = 0, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         self.kinds = kinds
         self.loss = loss
         self.prior = prior
@@ -77,7 +92,7 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X, y, *, lengths=None, sample_weight=None):
+    def fit(self, X: Any, y: Any, *, lengths: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from sequences X and the tags of their steps.
 
         Parameters
@@ -117,10 +132,20 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
         self._keep(found)
         return self
 
-    def _trained(self, reader, rows, steps, weights, labels, engine, generator, watch) -> TagSolution:
+    def _trained(
+        self,
+        reader: Any,
+        rows: Any,
+        steps: Any,
+        weights: np.ndarray,
+        labels: Any,
+        engine: Any,
+        generator: np.random.Generator,
+        watch: Watch,
+    ) -> TagSolution:
         return trained(self._data(reader, rows, steps, weights, labels, engine), self._options(), generator, watch)
 
-    def _data(self, reader, rows, steps, weights, labels, engine) -> TagData:
+    def _data(self, reader: Any, rows: Any, steps: Any, weights: np.ndarray, labels: Any, engine: Any) -> TagData:
         emissions = self._emissions(reader, rows, len(self.classes_))
         each = np.repeat(weights, steps.lengths)
         if not (each == each[0]).all():
@@ -136,11 +161,13 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
         assert setting is not None
         self._stored_model, self.moments_ = found.data.tagging.chain, found.moments
         self.choice_, self.prior_, self.unlabelled_weight_ = found.choice, setting.strength, setting.second
-        self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
+        self.history_: dict[str, list[Any]] = {
+            name: values for name, values in fit.history.items() if np.isfinite(values).any()
+        }
         self.n_iter_, self.converged_, self.stopped_ = max(fit.n_iter, 1), fit.converged, fit.stopped
         chain = self._stored_model
         self.startprob_, self.transmat_ = chain.start_of(self.moments_), chain.transitions_of(self.moments_)
-        self.endprob_ = chain.end_of(self.moments_)
+        self.endprob_: Any = chain.end_of(self.moments_)
         if not fit.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped before it converged: {fit.stopped}. Raise max_iter, or tol={self.tol:g}.",
@@ -153,11 +180,11 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
     def _reader(self) -> Any:
         return Frequent(self.kinds, min_count=self.min_count)
 
-    def _emissions(self, reader, rows: np.ndarray, n_tags: int) -> Any:
+    def _emissions(self, reader: Any, rows: np.ndarray, n_tags: int) -> Any:
         return mixed_structure(reader, rows, n_tags)
 
     @override
-    def _read(self, reader, steps: Sequences, *, reset: bool) -> np.ndarray:
+    def _read(self, reader: Any, steps: Sequences, *, reset: bool) -> np.ndarray:
         """(n, D) array: the steps as the emissions take them."""
         if not steps.n_steps and not reset:
             return np.zeros((0, self.n_features_in_))
@@ -168,14 +195,14 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
     # -- answers ------------------------------------------------------------------------------------------------------
 
     @override
-    def predict(self, X, lengths=None):
+    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
         """The most probable path: a tag for every step, in the shape of X (Viterbi)."""
         steps, rows = self._given(X, lengths)
         with one_blas_thread():
             return steps.unread(self._tags(rows.best(self._parameters(rows))[1], steps))
 
     @override
-    def decode(self, X, lengths=None):
+    def decode(self, X: Any, lengths: Any = None) -> Any:
         """(log p(x, path), path): the joint log-probability of all sequences and their most probable tags, and these."""
         steps, rows = self._given(X, lengths)
         with one_blas_thread():
@@ -187,7 +214,7 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
         return tags.astype(object) if steps.padded is not None and tags.dtype.kind in "US" else tags
 
     @override
-    def score(self, X, y, lengths=None, sample_weight=None):  # type: ignore[override]  # it needs tags
+    def score(self, X: Any, y: Any, lengths: Any = None, sample_weight: ArrayLike | None = None) -> float:  # type: ignore[override]  # it needs tags
         """The share of the steps with a known tag that `predict` tags so; weights are of the sequences."""
         steps, rows = self._given(X, lengths)
         given = flat_tags(y, steps)
@@ -200,7 +227,7 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
         return float(each @ [one == other for one, other in zip(found, given, strict=True)] / each.sum())
 
     @override
-    def sample(self, n_sequences=1, max_steps=1000, random_state=None):  # type: ignore[override]  # it knows where they end
+    def sample(self, n_sequences: int = 1, max_steps: int = 1000, random_state: Seed = None) -> Any:  # type: ignore[override]  # it knows where they end
         """(X, y): lists of sequences drawn from the model, each until it ends (or after max_steps), and of their tags."""
         check_is_fitted(self)
         check_whole("max_steps", max_steps)
@@ -222,7 +249,7 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
         check_jobs(self.n_jobs)
         if self.prior != "auto" and not (is_number(self.prior) and 0 < self.prior < np.inf):
             raise ValueError(f"prior={self.prior!r} is neither a positive number nor 'auto'")
-        weight = self.unlabelled_weight
+        weight: Any = self.unlabelled_weight
         if not (0 <= weight < np.inf if is_number(weight) else isinstance(weight, str) and weight == "auto"):
             raise ValueError(f"unlabelled_weight={weight!r} is neither a number >= 0 nor 'auto'")
 
@@ -231,7 +258,7 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
             n_features = self._stored_model.n_features
             check_fits_together(type(self).__name__, self._stored_model, self.moments_, n_features, len(self.classes_))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = self._tagged(super().__sklearn_tags__(), self._reader())
         tags.input_tags.sparse = False
         return tags

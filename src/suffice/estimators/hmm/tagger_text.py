@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
 from ...choosing.taggers import TagSolution, trained
 from ...families.categorical import Categorical
+from ...learners.watch import Watch
 from ...reading.sequences import Sequences
 from ...reading.tokens import Tokens
 from ...structures.joint import Joint
 from ..checks import check_one_of
+from ..kinds import Path, Seed
 from .tagger import HMMTagger
 
 
@@ -71,10 +74,18 @@ class TextTagger(HMMTagger):
     ['DET', 'NOUN', 'VERB']
     """
 
+    time: Any
+    sequence: Any
+
+    columns_: Any
+    categories_: Any
+
     def __init__(
-        self, *, loss="ncll", prior="auto", min_count=2, neighbours="auto", unlabelled_weight="auto", max_iter=100, tol=3e-4,
-        n_jobs=None, random_state=None, verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, *, loss: str = "ncll", prior: float | str = "auto", min_count: int = 2, neighbours: int | str = "auto",
+        unlabelled_weight: float | str = "auto", max_iter: int = 100, tol: float = 3e-4, n_jobs: int | None = None,
+        random_state: Seed = None, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.prior = prior
         self.min_count = min_count
@@ -92,7 +103,7 @@ class TextTagger(HMMTagger):
     sequence = time = None  # sentences are lists
 
     @override
-    def fit(self, sentences, tags, *, sample_weight=None):
+    def fit(self, sentences: Any, tags: Any, *, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from sentences (lists of words) and their tags (lists as long; None: not known).
 
         Returns
@@ -104,15 +115,15 @@ class TextTagger(HMMTagger):
         return self
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Tokens(self.min_count, self.neighbours is not False and self.loss != "nll")
 
     @override
-    def _emissions(self, reader, rows, n_tags):
+    def _emissions(self, reader: Any, rows: Any, n_tags: int) -> Any:
         return Joint.of(Categorical(n_tags, rows.shape[1], reader.n_categories))
 
     @override
-    def _read(self, reader, steps: Sequences, *, reset: bool):
+    def _read(self, reader: Any, steps: Sequences, *, reset: bool) -> Any:
         words = steps.table[:, 0].tolist() if steps.n_steps else []
         if reset:
             self.n_features_in_ = 1
@@ -120,7 +131,17 @@ class TextTagger(HMMTagger):
         return reader.read_words(words, steps.offsets)
 
     @override
-    def _trained(self, reader, rows, steps, weights, labels, engine, generator, watch) -> TagSolution:
+    def _trained(
+        self,
+        reader: Any,
+        rows: Any,
+        steps: Any,
+        weights: np.ndarray,
+        labels: Any,
+        engine: Any,
+        generator: np.random.Generator,
+        watch: Watch,
+    ) -> TagSolution:
         data = self._data(reader, rows, steps, weights, labels, engine)
         if not reader.has_neighbours or self.neighbours != "auto":
             return trained(data, self._options(), generator, watch)
@@ -134,26 +155,26 @@ class TextTagger(HMMTagger):
         return found
 
     @override
-    def _given(self, X, lengths):
+    def _given(self, X: Any, lengths: Any) -> Any:
         check_is_fitted(self)
         if lengths is not None:
             raise ValueError("lengths= is not taken here: sentences are lists of words")
         return super()._given(checked(X), None)
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         check_one_of("neighbours", self.neighbours, ("auto", True, False))
 
     @override
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         return tags
 
 
-def checked(sentences: Any) -> list:
+def checked(sentences: Any) -> list[Any]:
     """Sentences as a list of lists of words, or an error that says what came instead."""
     if isinstance(sentences, (str, bytes)) or not hasattr(sentences, "__iter__"):
         raise ValueError(f"sentences is a {type(sentences).__name__}: give a list of sentences, each a list of words")

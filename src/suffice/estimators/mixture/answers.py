@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +17,7 @@ from ...losses.base import posteriors
 from ...reading.frames_back import as_given
 from ...reading.guards import one_blas_thread
 from ...structures.groups import drawn
+from ..kinds import Seed
 
 CELLS = 1 << 24  # rows times components that are held at once
 
@@ -33,44 +35,46 @@ class Answers:
     _validated: Any
     _n_parameters: Any  # Mixture's
 
-    def predict_joint_log_proba(self, X):
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """log p(x, component) of every row; missing cells are integrated out."""
         check_is_fitted(self)
         rows = self._rows(X)
         return self._joint(rows) + np.reshape(self._base(rows), (-1, 1))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Posterior probabilities of the components."""
         check_is_fitted(self)
         joint = self._joint(self._rows(X))
         return posteriors(joint, self.weights_)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The most probable component of every row."""
         check_is_fitted(self)
         return self._joint(self._rows(X)).argmax(axis=1)
 
-    def score_samples(self, X):
+    def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of every row (of its observed cells)."""
         check_is_fitted(self)
         rows = self._rows(X)
         step = max(1, CELLS // len(self.weights_))
         return np.concatenate([self._log_rows(rows[part]) for part in shards(rows.shape[0], step)])
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """The mean of `score_samples`."""
-        return float(np.average(self.score_samples(X), weights=sample_weight))
+        return float(
+            np.average(self.score_samples(X), weights=None if sample_weight is None else np.asarray(sample_weight))
+        )
 
-    def bic(self, X):
+    def bic(self, X: Any) -> float:
         """Bayesian information criterion: lower is better."""
         scores = self.score_samples(X)
         return float(-2 * scores.sum() + self._n_parameters() * np.log(len(scores)))
 
-    def aic(self, X):
+    def aic(self, X: Any) -> float:
         """Akaike information criterion: lower is better."""
         return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
 
-    def sample(self, n_samples=1, random_state=None):
+    def sample(self, n_samples: int = 1, random_state: Seed = None) -> Any:
         """Draw rows and their components, in the order of the components (as scikit-learn does).
 
         Returns
@@ -86,7 +90,7 @@ class Answers:
         X = self._stored_model.sample(self.moments_, outcomes, generator)
         return self._framed(self._reader_.unread(X)), outcomes
 
-    def impute(self, X, return_std=False):
+    def impute(self, X: Any, return_std: bool = False) -> Any:
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one).
 
         With `return_std` also the standard deviations of the cells: 0 where they were observed.
@@ -100,7 +104,7 @@ class Answers:
         filled = as_given(X, self._reader_.filled(given, self._reader_.unread(filled)))
         return (filled, self._reader_.unread_std(std)) if return_std else filled
 
-    def sample_missing(self, X, random_state=None):
+    def sample_missing(self, X: Any, random_state: Seed = None) -> Any:
         """Fill missing cells with draws from p(missing | observed), those of a row together: multiple imputation in one call each.
 
         Parameters
@@ -124,14 +128,14 @@ class Answers:
         for part in shards(len(rows), max(1, CELLS // len(self.weights_))):
             yield rows[part], posteriors(self._joint(rows[part]), self.weights_)
 
-    def _log_rows(self, rows) -> np.ndarray:
+    def _log_rows(self, rows: Any) -> np.ndarray:
         """(n,) array: log p(x)."""
         return logsumexp(self._joint(rows), axis=1) + self._base(rows)
 
-    def _rows(self, X):
+    def _rows(self, X: Any) -> Any:
         return self._reader_.rows(self._validated(self._reader_, X, reset=False))
 
-    def _joint(self, rows) -> np.ndarray:
+    def _joint(self, rows: Any) -> np.ndarray:
         form = self._stored_model.form(rows)
         nothing = np.zeros(rows.shape[0])
         with one_blas_thread():
@@ -139,9 +143,9 @@ class Answers:
                 form.coefficients(self.moments_)
             )
 
-    def _base(self, rows):
+    def _base(self, rows: Any) -> Any:
         return self._stored_model.log_base_measure(rows)
 
-    def _generator(self, random_state) -> np.random.Generator:
+    def _generator(self, random_state: Any) -> np.random.Generator:
         seed = check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)
         return np.random.default_rng(seed)

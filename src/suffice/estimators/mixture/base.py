@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, check_random_state
@@ -26,6 +27,7 @@ from ...saving.schema import require
 from .. import loaded
 from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number, is_whole
 from ..contract import Contract
+from ..kinds import Path, Seed
 from ..warm import last_fit
 from .answers import Answers
 from .cells import CellAnswers
@@ -38,13 +40,20 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
     """Base of the mixtures. A subclass says how rows are read (`_reader`), which structure they get (`_structure`) and what it shows
     (`_expose`, `_n_parameters`)."""
 
+    n_iter_: int
+    converged_: bool
+    stopped_: str
+    reseeded_: Any
+
     _estimator_type = "density_estimator"
 
     def __init__(
-        self, n_components=1, *, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto", algorithm="em",
-        batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False, verbose=0,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
-    ):  # fmt: skip
+        self, n_components: int | str = 1, *, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1, init_params: str = "kmeans",
+        prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         self.n_components = n_components
         self.n_members = n_members
         self.tol = tol
@@ -70,7 +79,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         raise NotImplementedError
 
     @override
-    def _structure(self, reader: Any, rows, n_outcomes: int, weights: np.ndarray) -> Any:
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         raise NotImplementedError
 
     def _expose(self, structure: Any, moments: Any) -> None:
@@ -84,7 +93,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X, y=None, sample_weight=None, labels=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, labels: Any = None) -> Self:
         """Learn from rows X.
 
         Parameters
@@ -104,11 +113,13 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         self._fit(X, sample_weight, labels)
         return self
 
-    def fit_predict(self, X, y=None, sample_weight=None, labels=None):
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, labels: Any = None
+    ) -> np.ndarray:
         """Learn from rows X and return their most probable components."""
         return self.fit(X, sample_weight=sample_weight, labels=labels).predict(X)
 
-    def _fit(self, X, sample_weight, labels) -> None:
+    def _fit(self, X: Any, sample_weight: Any, labels: Any) -> None:
         self._check_parameters()
         last = last_fit(self)
         reader = self._reader()
@@ -124,20 +135,22 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         self._keep(problem, fit)
         self._stream: Any = None
 
-    def _keep(self, problem, fit: Fit) -> None:
+    def _keep(self, problem: Any, fit: Fit) -> None:
         model = problem.model
         self._stored_model, self.moments_ = model, fit.moments
         self.__dict__.pop("posterior_", None)
         if self.algorithm == "variational":
-            self.posterior_ = fit.moments
-            self.moments_ = problem.prior.mean_moments(fit.moments)
+            self.posterior_: Any = fit.moments
+            self.moments_: Any = problem.prior.mean_moments(fit.moments)
         base = self._mean_base_measure(problem.rows)
         assert fit.measure is not None and fit.first is not None
-        self.lower_bounds_ = [base - value for value in (fit.history["nll"] if fit.history else [])]
-        self.lower_bound_ = base - fit.measure.nll
+        self.lower_bounds_: list[Any] = [base - value for value in (fit.history["nll"] if fit.history else [])]
+        self.lower_bound_: float = base - fit.measure.nll
         self.lower_bounds_.insert(0, base - fit.first.nll)
-        self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
-        self.history_ = {name: values for name, values in fit.history.items() if np.isfinite(values).any()}
+        self.n_iter_, self.converged_ = fit.n_iter, fit.converged
+        self.history_: dict[str, list[Any]] = {
+            name: values for name, values in fit.history.items() if np.isfinite(values).any()
+        }
         self.stopped_, self.reseeded_ = fit.stopped, list(getattr(fit.memory, "reseeded", ()))
         self._finish(model)
         if not fit.converged and self.algorithm != "online":
@@ -147,9 +160,9 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
                 stacklevel=5,
             )
 
-    def _finish(self, model) -> None:
+    def _finish(self, model: Any) -> None:
         self._note_built()
-        self.weights_ = self.moments_.mass / self.moments_.mass.sum()
+        self.weights_: np.ndarray = self.moments_.mass / self.moments_.mass.sum()
         self.n_components_ = len(self.weights_)
         self._expose(model, self.moments_)
 
@@ -160,7 +173,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         return float(rows.weights @ base) / max(float(rows.weights.sum()), 1e-300)
 
     @all_or_nothing
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one batch of a stream (stepwise EM); the first batch also finds the start, so it should not be small.
 
         Parameters
@@ -212,7 +225,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _training_rows(self, reader, X, sample_weight, labels, *, reset: bool):
+    def _training_rows(self, reader: Any, X: Any, sample_weight: Any, labels: Any, *, reset: bool) -> Any:
         weights = checked_weights(sample_weight, X)
         least = 1 if self._is_auto else self.n_components
         if labels is not None and not self._is_plain:
@@ -253,7 +266,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
     def _check_loaded(self) -> None:
         loaded.check_mixture(self)
 
-    def _template(self, rows) -> Any:
+    def _template(self, rows: Any) -> Any:
         """The structure of such rows that this estimator builds: what a file must hold."""
         return self._structure(self._reader_, rows, self._size(), np.ones(rows.shape[0]))
 
@@ -264,11 +277,11 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         return int(found)
 
     @override
-    def _report(self, number: int, line: dict) -> None:
+    def _report(self, number: int, line: dict[Any, Any]) -> None:
         text = f"{type(self).__name__} pass {number}: mean log-likelihood {-line['nll']:.6f}, {line['seconds']:.1f} s"
         print(text, flush=True)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = self._tagged(super().__sklearn_tags__(), self._reader())
         # scikit-learn's check of sparse rows asks these of anything with `predict_proba`, and then for two columns or four
         tags.classifier_tags = ClassifierTags(multi_class=self.n_components == 4)

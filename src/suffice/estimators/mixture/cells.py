@@ -38,7 +38,7 @@ class CellAnswers:
     _base: Any
     _log_rows: Any
 
-    def score_cells(self, X, relative=False):
+    def score_cells(self, X: Any, relative: bool = False) -> np.ndarray:
         """log p(cell | the rest of its row): ndarray of shape (n_samples, n_features), NaN where a cell is missing.
 
         Low values are cells that do not fit their rows: wrong entries, exchanged units, swapped columns. Densities of numbers are in
@@ -53,7 +53,7 @@ class CellAnswers:
                 result[part] -= self._alone(rows[part])
         return self._reader_.in_columns(np.where(np.isnan(rows), np.nan, result))
 
-    def conditional(self, X, columns):
+    def conditional(self, X: Any, columns: Any) -> Any:
         """p(column | the other observed cells) of every row; what the column holds in X is not looked at.
 
         Parameters
@@ -74,13 +74,13 @@ class CellAnswers:
         each = [self._distribution(rows, shares, column) for column in found]
         return dict(zip(columns, each, strict=True)) if several else each[0]
 
-    def log_conditional(self, X, columns):
+    def log_conditional(self, X: Any, columns: Any) -> np.ndarray:
         """log p(these cells | the other observed cells) of every row, the columns together; a missing cell of theirs says nothing."""
         several = not isinstance(columns, (str, int, np.integer))
         found = [self._found_column(column) for column in (columns if several else [columns])]
         return self._log_rows(self._cell_rows(X)) - self._log_rows(self._without(X, found))
 
-    def predict_column(self, X, column, return_std=False):
+    def predict_column(self, X: Any, column: Any, return_std: bool = False) -> Any:
         """The most probable category of a column given the other cells of every row, or the mean of its numbers.
 
         With `return_std` also the standard deviation: of a category of probability p it is sqrt(p (1 - p)).
@@ -98,7 +98,7 @@ class CellAnswers:
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _cell_rows(self, X) -> np.ndarray:
+    def _cell_rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         if isinstance(self._stored_model, Words):
             raise ValueError(
@@ -107,7 +107,7 @@ class CellAnswers:
         rows = self._rows(X)
         return rows.toarray() if sparse.issparse(rows) else rows
 
-    def _without(self, X, columns: Iterable[int]) -> np.ndarray:
+    def _without(self, X: Any, columns: Iterable[int]) -> np.ndarray:
         """Rows in which these columns are missing."""
         rows = self._cell_rows(X).copy()
         rows[:, [self._reader_.place_of(column) for column in columns]] = np.nan
@@ -134,7 +134,7 @@ class CellAnswers:
             found[:, place] = self._log_rows(alone)
         return found
 
-    def _distribution(self, rows: np.ndarray, shares: np.ndarray, column: int):
+    def _distribution(self, rows: np.ndarray, shares: np.ndarray, column: int) -> Any:
         model, place = self._stored_model, self._reader_.place_of(column)
         number = int(np.searchsorted(model.cuts, place, side="right"))
         family, own, part = model.families[number], self.moments_.columns[number], model.split(rows)[number]
@@ -145,7 +145,7 @@ class CellAnswers:
         mean, variance = family.cell_prediction(own, part, j)
         return shares, np.broadcast_to(mean, shares.shape), np.broadcast_to(variance, shares.shape)
 
-    def _found_column(self, column) -> int:
+    def _found_column(self, column: Any) -> int:
         """The place of a column among the person's."""
         check_is_fitted(self)
         names = self._column_names() or getattr(self._reader_, "columns", None)

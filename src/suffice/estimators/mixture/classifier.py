@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
@@ -12,6 +15,7 @@ from ...learners.starts import distinct
 from ..checks import check_one_of, check_training, check_whole
 from ..classifier import GenerativeClassifier
 from ..families import COVARIANCES, FAMILIES
+from ..kinds import Path, Seed
 from ..sections import documented
 from ..warm import last_fit
 
@@ -63,12 +67,13 @@ class MixtureClassifier(GenerativeClassifier):
     """
 
     def __init__(
-        self, n_components=2, *, family="gaussian", covariance_type="diag", loss="ncll", prior="auto", algorithm="auto",
-        step_size=None, max_epochs=150, tol=1e-6, average=True, class_prior=None, class_weight=None,
-        unlabelled_weight="auto", unlabelled="auto", kinds="auto", binarize=0.0, min_categories=None,
-        n_jobs=None, random_state=None, verbose=0, warm_start=False,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, n_components: int = 2, *, family: Any = "gaussian", covariance_type: str = "diag", loss: str = "ncll",
+        prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None, max_epochs: int = 150,
+        tol: float = 1e-6, average: bool = True, class_prior: Any = None, class_weight: Any = None,
+        unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", kinds: Any = "auto", binarize: float | None = 0.0,
+        min_categories: Any = None, n_jobs: int | None = None, random_state: Seed = None, verbose: int = 0,
+        warm_start: bool = False, checkpoint: Path = None, checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
@@ -83,22 +88,22 @@ class MixtureClassifier(GenerativeClassifier):
         self.min_categories = min_categories
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_one_of("family", self.family, FAMILIES)
         check_one_of("covariance_type", self.covariance_type, COVARIANCES)
         check_whole("n_components", self.n_components)
         check_training(self, ALGORITHMS, ("auto",))
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return FAMILIES.get(self.family, FAMILIES["gaussian"]).reader(self)  # an unknown one is refused by `fit`
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return FAMILIES[self.family].structure(self, reader, rows, n_outcomes * self.n_components, weights)
 
     @override
-    def _recipe(self, reader, structure=None):
+    def _recipe(self, reader: Any, structure: Any = None) -> Any:
         options = self._options()
         loss = self._loss()
         amount = float(self.prior) if not loss.is_discriminative and self.prior != "auto" else 1.0
@@ -107,44 +112,44 @@ class MixtureClassifier(GenerativeClassifier):
         return Groups(options, width, amount, not loss.calibrates_itself or is_words, Engine(options.n_threads))
 
     @override
-    def _rows_that_count(self, rows, codes, weights, loss):
+    def _rows_that_count(self, rows: Any, codes: np.ndarray, weights: np.ndarray, loss: Any) -> Any:
         """Few rows are merged where they are the same: a weight of 2 is the row twice to the last bit, also for what is held out."""
         return distinct(*super()._rows_that_count(rows, codes, weights, loss))
 
     @override
-    def _warm(self, before, reader, structure):
+    def _warm(self, before: Any, reader: Any, structure: Any) -> Any:
         last = last_fit(self, before)
         if last is None or not last.fits(structure, reader, self.classes_):
             return None
         return Warm(last.moments, structure=last.structure)
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         shape = (len(self.classes_), self._answering.width)
-        self.weights_ = (moments.mass / moments.mass.sum()).reshape(shape)
-        self.class_prior_ = self.weights_.sum(axis=1)
+        self.weights_: Any = (moments.mass / moments.mass.sum()).reshape(shape)
+        self.class_prior_: Any = self.weights_.sum(axis=1)
         if self.family == "gaussian":
             mean, covariance = model.family.parameters(moments.columns[0])
             covariance = covariance[:, 0] if self.covariance_type == "spherical" else covariance
-            self.means_ = (mean + model.family.location).reshape(*shape, -1)
+            self.means_: Any = (mean + model.family.location).reshape(*shape, -1)
             tied = self.covariance_type == "tied"
-            self.covariances_ = covariance if tied else covariance.reshape(*shape, *covariance.shape[1:])
+            self.covariances_: Any = covariance if tied else covariance.reshape(*shape, *covariance.shape[1:])
         elif self.family == "poisson":
-            self.rates_ = (model.family.rates(moments.columns[0]) * self._reader_.unit).reshape(*shape, -1)
+            self.rates_: Any = (model.family.rates(moments.columns[0]) * self._reader_.unit).reshape(*shape, -1)
         elif self.family == "multinomial":
             count = model.counts_of(moments)
-            self.probabilities_ = (count / count.sum(axis=0)).T.reshape(*shape, -1)
+            self.probabilities_: Any = (count / count.sum(axis=0)).T.reshape(*shape, -1)
         elif self.family in ("categorical", "bernoulli"):
             parts = model.family.columns_of(model.family.probabilities(moments.columns[0]))
             self.probabilities_ = [part.T.reshape(*shape, -1) for part in parts]
 
-    def predict_component_proba(self, X):
+    def predict_component_proba(self, X: Any) -> np.ndarray:
         """p(class, component | x): ndarray of shape (n_samples, n_classes, n_components)."""
         check_is_fitted(self)
         return self._shares(self._new_rows(X), None).reshape(-1, len(self.classes_), self._answering.width)
 
     @override
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.family in ("bernoulli", "multinomial")  # as in naive_bayes
         return tags

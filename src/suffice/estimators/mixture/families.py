@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from typing_extensions import override
 
 from ...families.bernoulli import Bernoulli
@@ -15,6 +18,7 @@ from ...structures.joint import Joint
 from ...structures.words import BernoulliWords
 from ...structures.words import Words as WordStructure
 from ..families import mixed_structure, shown_columns
+from ..kinds import Path, Seed
 from .base import Mixture
 from .sections import documented
 
@@ -41,10 +45,12 @@ class BernoulliMixture(Mixture):
     """
 
     def __init__(
-        self, n_components=1, *, binarize=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
-        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
-    ):  # fmt: skip
+        self, n_components: int | str = 1, *, binarize: float | None = None, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
@@ -54,19 +60,19 @@ class BernoulliMixture(Mixture):
         self.binarize = binarize
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Flags(self.binarize)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return BernoulliWords.of(Bernoulli.for_data(rows, n_outcomes))
 
     @override
-    def _expose(self, model, moments):
-        self.probabilities_ = model.family.probabilities(moments.columns[0])[1::2].T.copy()
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.probabilities_: Any = model.family.probabilities(moments.columns[0])[1::2].T.copy()
 
     @override
-    def _n_parameters(self):
+    def _n_parameters(self) -> int:
         return self.probabilities_.size + len(self.probabilities_) - 1
 
 
@@ -97,10 +103,12 @@ class CategoricalMixture(Mixture):
     """
 
     def __init__(
-        self, n_components=1, *, min_categories=None, tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
-        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
-    ):  # fmt: skip
+        self, n_components: int | str = 1, *, min_categories: Any = None, tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
@@ -110,21 +118,21 @@ class CategoricalMixture(Mixture):
         self.min_categories = min_categories
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Codes(self.min_categories)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return Joint.of(Categorical(n_outcomes, rows.shape[1], reader.n_categories))
 
     @override
-    def _expose(self, model, moments):
-        self.categories_ = self._reader_.categories
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.categories_: Any = self._reader_.categories
         shares = model.family.probabilities(moments.columns[0])
-        self.probabilities_ = [part.T.copy() for part in model.family.columns_of(shares)]
+        self.probabilities_: list[Any] = [part.T.copy() for part in model.family.columns_of(shares)]
 
     @override
-    def _n_parameters(self):
+    def _n_parameters(self) -> int:
         return self.n_components_ * sum(part.shape[1] - 1 for part in self.probabilities_) + self.n_components_ - 1
 
 
@@ -147,20 +155,20 @@ class MultinomialMixture(Mixture):
     """
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Words(type(self).__name__)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return WordStructure.of(Multinomial.for_data(rows, n_outcomes, weights))
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         count = model.counts_of(moments)
-        self.probabilities_ = (count / count.sum(axis=0)).T.copy()
+        self.probabilities_: Any = (count / count.sum(axis=0)).T.copy()
 
     @override
-    def _n_parameters(self):
+    def _n_parameters(self) -> int:
         K, d = self.probabilities_.shape
         return K * (d - 1) + K - 1
 
@@ -182,19 +190,19 @@ class PoissonMixture(Mixture):
     """
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Counts(type(self).__name__)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return Joint.of(Poisson.for_data(rows, n_outcomes))
 
     @override
-    def _expose(self, model, moments):
-        self.rates_ = model.family.rates(moments.columns[0])
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.rates_: Any = model.family.rates(moments.columns[0])
 
     @override
-    def _n_parameters(self):
+    def _n_parameters(self) -> int:
         return self.rates_.size + len(self.rates_) - 1
 
 
@@ -231,11 +239,20 @@ class MixedMixture(Mixture):
     ['long', 'short']
     """
 
+    kinds_: Any
+    categories_: Any
+    means_: dict[Any, Any]
+    variances_: dict[Any, Any]
+    probabilities_: dict[Any, Any]
+    rates_: dict[Any, Any]
+
     def __init__(
-        self, n_components="auto", *, kinds="auto", tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
-        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
-    ):  # fmt: skip
+        self, n_components: int | str = "auto", *, kinds: Any = "auto", tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
@@ -245,20 +262,20 @@ class MixedMixture(Mixture):
         self.kinds = kinds
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Ordered(self.kinds)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return mixed_structure(reader, rows, n_outcomes)
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         reader = self._reader_
         self.kinds_, self.categories_ = reader.kinds, reader.categories
         self.means_, self.variances_, self.probabilities_, self.rates_ = shown_columns(reader, model, moments)
 
     @override
-    def _n_parameters(self):
+    def _n_parameters(self) -> int:
         each = 2 * len(self.means_) + len(self.rates_) + sum(part.shape[1] - 1 for part in self.probabilities_.values())
         return self.n_components_ * each + self.n_components_ - 1

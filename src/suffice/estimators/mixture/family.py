@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from typing_extensions import override
 
 from ..checks import check_one_of
 from ..families import FAMILIES
+from ..kinds import Path, Seed
 from .base import Mixture
 from .sections import documented
 
@@ -32,10 +36,12 @@ class FamilyMixture(Mixture):
     covariance_type, binarize, min_categories, kinds, loss = "full", None, None, "auto", "nll"
 
     def __init__(
-        self, n_components=1, *, family="gaussian", tol=1e-3, max_iter=100, n_init=1, init_params="kmeans", prior="auto",
-        algorithm="em", batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False,
-        verbose=0, checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
-    ):  # fmt: skip
+        self, n_components: int | str = 1, *, family: Any = "gaussian", tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,
+        init_params: str = "kmeans", prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
@@ -45,22 +51,22 @@ class FamilyMixture(Mixture):
         self.family = family
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         check_one_of("family", self.family, FAMILIES)
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return FAMILIES.get(self.family, FAMILIES["gaussian"]).reader(self)  # an unknown one is refused by `fit`
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return FAMILIES[self.family].structure(self, reader, rows, n_outcomes, weights)
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         """Nothing beside `weights_` and `moments_`."""
 
     @override
-    def _n_parameters(self):
+    def _n_parameters(self) -> int:
         return len(self._stored_model.chart(self.moments_).vector(self.moments_)) - 1

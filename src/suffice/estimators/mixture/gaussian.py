@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from ...reading.tables import Numbers
@@ -11,6 +14,7 @@ from ...structures.component_prior import ComponentPrior
 from ...structures.joint import Joint
 from ..checks import check_one_of, is_number
 from ..families import COVARIANCES
+from ..kinds import Path, Seed
 from .base import Mixture
 from .sections import documented
 
@@ -45,12 +49,16 @@ class GaussianMixture(Mixture):
     (1, 2)
     """
 
+    covariances_: Any
+
     def __init__(
-        self, n_components=1, *, covariance_type="full", tol=1e-3, reg_covar=None, max_iter=100, n_init=1, init_params="kmeans",
-        weights_init=None, means_init=None, precisions_init=None, prior="auto", algorithm="em",
-        batch_size=None, weight_concentration_prior=None, n_jobs=None, random_state=None, warm_start=False, verbose=0,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None, n_members="auto",
-    ):  # fmt: skip
+        self, n_components: int | str = 1, *, covariance_type: str = "full", tol: float = 1e-3, reg_covar: float | None = None,
+        max_iter: int = 100, n_init: int = 1, init_params: str = "kmeans", weights_init: Any = None, means_init: Any = None,
+        precisions_init: Any = None, prior: float | str = "auto", algorithm: str = "em", batch_size: int | None = None,
+        weight_concentration_prior: float | None = None, n_jobs: int | None = None, random_state: Seed = None,
+        warm_start: bool = False, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None, n_members: int | str = "auto",
+    ) -> None:  # fmt: skip
         super().__init__(
             n_components, tol=tol, max_iter=max_iter, n_init=n_init, init_params=init_params, prior=prior, algorithm=algorithm,
             batch_size=batch_size, weight_concentration_prior=weight_concentration_prior, n_jobs=n_jobs,
@@ -64,7 +72,9 @@ class GaussianMixture(Mixture):
         self.precisions_init = precisions_init
 
     @classmethod
-    def of(cls, weights, means, covariances, covariance_type="full") -> GaussianMixture:
+    def of(
+        cls, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike, covariance_type: str = "full"
+    ) -> GaussianMixture:
         """A mixture with given parameters, as if it had been fitted (covariances in scikit-learn's shapes)."""
         weights, means, covariances = (np.array(values, dtype=float) for values in (weights, means, covariances))
         model = cls(len(weights), covariance_type=covariance_type)
@@ -85,28 +95,28 @@ class GaussianMixture(Mixture):
         return model
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Numbers()
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return Joint.of(COVARIANCES[self.covariance_type].for_data(rows, n_outcomes))
 
     @override
-    def _component_prior(self, model, statistics):
+    def _component_prior(self, model: Any, statistics: Any) -> Any:
         if self.reg_covar is None:
             return super()._component_prior(model, statistics)
         return ComponentPrior.of(model, statistics, 0.0, 0.0, float(self.reg_covar))
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         check_one_of("covariance_type", self.covariance_type, COVARIANCES)
         if self.reg_covar is not None and not (is_number(self.reg_covar) and 0 <= self.reg_covar < np.inf):
             raise ValueError(f"reg_covar={self.reg_covar!r} is neither None nor a number >= 0")
 
     @override
-    def _given_start(self, problem):
+    def _given_start(self, problem: Any) -> Any:
         if self.weights_init is None and self.means_init is None and self.precisions_init is None:
             return None
         model, K, d = problem.model, problem.model.n_outcomes, problem.model.n_features
@@ -126,18 +136,18 @@ class GaussianMixture(Mixture):
             covariance = inverted(np.asarray(self.precisions_init, dtype=float), covariance.shape, self.covariance_type)
         return gaussian_moments(model, float(problem.weights.sum()) * weights, mean, covariance)
 
-    def _parameters(self, model, moments):
+    def _parameters(self, model: Any, moments: Any) -> Any:
         """Means (about the location) and covariances in scikit-learn's shapes."""
         mean, covariance = model.family.parameters(moments.columns[0])
         return mean, covariance.mean(axis=1) if self.covariance_type == "spherical" else covariance
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         mean, self.covariances_ = self._parameters(model, moments)
-        self.means_ = mean + model.family.location
+        self.means_: Any = mean + model.family.location
         if self.covariance_type in ("diag", "spherical"):
-            self.precisions_ = 1.0 / self.covariances_
-            self.precisions_cholesky_ = np.sqrt(self.precisions_)
+            self.precisions_: Any = 1.0 / self.covariances_
+            self.precisions_cholesky_: Any = np.sqrt(self.precisions_)
         else:
             factor = np.linalg.cholesky(self.covariances_)
             identity = np.broadcast_to(np.eye(model.n_features), self.covariances_.shape)
@@ -145,7 +155,7 @@ class GaussianMixture(Mixture):
             self.precisions_ = self.precisions_cholesky_ @ np.swapaxes(self.precisions_cholesky_, -1, -2)
 
     @override
-    def _n_parameters(self):
+    def _n_parameters(self) -> int:
         K, d = self.means_.shape
         spread = {"full": K * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": K * d, "spherical": K}
         return spread[self.covariance_type] + K * d + K - 1
@@ -159,7 +169,7 @@ def gaussian_moments(model: Joint, mass: np.ndarray, mean: np.ndarray, covarianc
     return Moments(mass, (family.from_parameters(family.weight_of(mass), mean, covariance),))
 
 
-def inverted(precisions: np.ndarray, shape: tuple, kind: str) -> np.ndarray:
+def inverted(precisions: np.ndarray, shape: tuple[Any, ...], kind: str) -> np.ndarray:
     if precisions.shape != shape or not np.isfinite(precisions).all():
         raise ValueError(f"precisions_init has shape {precisions.shape}; it must be finite, of shape {shape}")
     if kind in ("diag", "spherical"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from typing_extensions import override
 
@@ -9,6 +11,7 @@ from ...families.bernoulli import Bernoulli
 from ...reading.tables import Flags
 from ...structures.words import BernoulliWords
 from ..classifier import GenerativeClassifier
+from ..kinds import Path, Seed
 from ..sections import documented
 
 
@@ -37,11 +40,12 @@ class BernoulliNB(GenerativeClassifier):
     """
 
     def __init__(
-        self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, class_weight=None, unlabelled_weight="auto", unlabelled="auto",
-        binarize=0.0, random_state=None, verbose=0, warm_start=False, n_jobs=None,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
+        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None, class_weight: Any = None,
+        unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", binarize: float | None = 0.0, random_state: Seed = None,
+        verbose: int = 0, warm_start: bool = False, n_jobs: int | None = None, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
@@ -51,21 +55,21 @@ class BernoulliNB(GenerativeClassifier):
         self.binarize = binarize
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Flags(self.binarize)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return BernoulliWords.of(Bernoulli.for_data(rows, n_outcomes))
 
     @override
-    def _expose(self, model, moments):
-        self.feature_log_prob_ = np.log(model.family.probabilities(moments.columns[0]))[1::2].T
-        self.feature_count_ = self._statistics.columns[0].count[1::2].T
-        self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.feature_log_prob_: Any = np.log(model.family.probabilities(moments.columns[0]))[1::2].T
+        self.feature_count_: Any = self._statistics.columns[0].count[1::2].T
+        self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())
 
     @override
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # on numbers cut in two, as scikit-learn says of its own
         return tags

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from typing_extensions import override
 
@@ -9,6 +11,7 @@ from ...families.categorical import Categorical
 from ...reading.tables import Codes
 from ...structures.joint import Joint
 from ..classifier import GenerativeClassifier
+from ..kinds import Path, Seed
 from ..sections import documented
 
 
@@ -38,12 +41,16 @@ class CategoricalNB(GenerativeClassifier):
     array(['a'], dtype='<U1')
     """
 
+    categories_: Any
+    n_categories_: Any
+
     def __init__(
-        self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, class_weight=None, unlabelled_weight="auto", unlabelled="auto",
-        min_categories=None, random_state=None, verbose=0, warm_start=False, n_jobs=None,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
+        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None, class_weight: Any = None,
+        unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", min_categories: Any = None, random_state: Seed = None,
+        verbose: int = 0, warm_start: bool = False, n_jobs: int | None = None, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
@@ -53,17 +60,19 @@ class CategoricalNB(GenerativeClassifier):
         self.min_categories = min_categories
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Codes(self.min_categories)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return Joint.of(Categorical(n_outcomes, rows.shape[1], reader.n_categories))
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         logs = np.log(model.family.probabilities(moments.columns[0]))
         self.categories_, self.n_categories_ = self._reader_.categories, self._reader_.n_categories
-        self.feature_log_prob_ = [part.T for part in model.family.columns_of(logs)]
-        self.category_count_ = [part.T for part in model.family.columns_of(self._statistics.columns[0].count)]
-        self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+        self.feature_log_prob_: list[Any] = [part.T for part in model.family.columns_of(logs)]
+        self.category_count_: list[Any] = [
+            part.T for part in model.family.columns_of(self._statistics.columns[0].count)
+        ]
+        self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -50,7 +51,7 @@ class ComplementNB(MultinomialNB):
     _family, _joint_of = Complement, ComplementWords
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         if self.algorithm == "paper":
             raise ValueError(
                 "algorithm='paper' fits a generative model, and ComplementNB is none: use MultinomialNB, or 'auto'"
@@ -62,19 +63,19 @@ class ComplementNB(MultinomialNB):
         super()._check_parameters()
 
     @override
-    def _recipe(self, reader, structure=None):
+    def _recipe(self, reader: Any, structure: Any = None) -> Any:
         return replace(super()._recipe(reader, structure), learns_unlabelled=False)
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         super()._expose(model, moments)
-        self.feature_log_prob_ = -self.feature_log_prob_
+        self.feature_log_prob_: Any = -self.feature_log_prob_
         others = self._statistics.columns[0].count.T
-        self.feature_count_ = others.sum(axis=0) / max(len(others) - 1, 1) - others
-        self.class_log_prior_ = np.log(self.class_count_ / self.class_count_.sum())
+        self.feature_count_: Any = others.sum(axis=0) / max(len(others) - 1, 1) - others
+        self.class_log_prior_: Any = np.log(self.class_count_ / self.class_count_.sum())
 
     @property
-    def _no_density(self):
+    def _no_density(self) -> Any:
         raise AttributeError("ComplementNB is a classifier and no model of the rows: MultinomialNB has this method")
 
     sample = score_samples = impute = sample_missing = _no_density

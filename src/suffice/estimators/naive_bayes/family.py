@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from typing_extensions import override
 
 from ..checks import check_one_of
 from ..classifier import GenerativeClassifier
 from ..families import FAMILIES
+from ..kinds import Path, Seed
 from ..sections import documented
 
 
@@ -35,10 +38,12 @@ class FamilyNB(GenerativeClassifier):
     covariance_type, binarize, min_categories, kinds = "diag", 0.0, None, "auto"
 
     def __init__(
-        self, family="gaussian", *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3,
-        average=True, class_prior=None, class_weight=None, unlabelled_weight="auto", unlabelled="auto", random_state=None, verbose=0,
-        warm_start=False, n_jobs=None, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, family: Any = "gaussian", *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto",
+        step_size: float | None = None, max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None,
+        class_weight: Any = None, unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", random_state: Seed = None,
+        verbose: int = 0, warm_start: bool = False, n_jobs: int | None = None, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
@@ -48,18 +53,18 @@ class FamilyNB(GenerativeClassifier):
         self.family = family
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         check_one_of("family", self.family, [name for name in FAMILIES if name != "multinomial"])
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return FAMILIES.get(self.family, FAMILIES["gaussian"]).reader(self)  # an unknown one is refused by `fit`
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return FAMILIES[self.family].structure(self, reader, rows, n_outcomes, weights)
 
     @override
-    def _expose(self, model, moments):
-        self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())

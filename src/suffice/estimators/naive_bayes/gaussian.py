@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from typing_extensions import override
 
@@ -39,13 +41,16 @@ class GaussianNB(GenerativeClassifier):
     True
     """
 
+    theta_: Any
+    var_: Any
+
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         if self.algorithm == "paper":
             return Joint.of(GaussianDiagonal(n_outcomes, rows.shape[1], np.zeros(rows.shape[1])))
         return Joint.of(GaussianDiagonal.for_data(rows, n_outcomes))
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         self.theta_, self.var_ = model.family.cell_moments(moments.columns[0])
-        self.class_prior_ = moments.mass / moments.mass.sum()
+        self.class_prior_: Any = moments.mass / moments.mass.sum()

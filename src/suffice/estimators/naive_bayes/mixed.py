@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from typing_extensions import override
 
 from ...reading.ordered import Ordered
 from ..classifier import QUASI_NEWTON, GenerativeClassifier
 from ..families import mixed_structure, shapes, shown_columns
+from ..kinds import Path, Seed
 from ..sections import documented
 
 __all__ = ["MixedNB"]
@@ -53,11 +56,20 @@ class MixedNB(GenerativeClassifier):
     array(['b'], dtype='<U1')
     """
 
+    columns_: Any
+    kinds_: Any
+    categories_: Any
+    theta_: dict[Any, Any]
+    var_: dict[Any, Any]
+    rate_: dict[Any, Any]
+
     def __init__(
-        self, kinds="auto", *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3,
-        average=True, class_prior=None, class_weight=None, unlabelled_weight="auto", unlabelled="auto", random_state=None, verbose=0,
-        warm_start=False, n_jobs=None, checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, kinds: Any = "auto", *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto",
+        step_size: float | None = None, max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None,
+        class_weight: Any = None, unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", random_state: Seed = None,
+        verbose: int = 0, warm_start: bool = False, n_jobs: int | None = None, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
@@ -67,18 +79,18 @@ class MixedNB(GenerativeClassifier):
         self.kinds = kinds
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Ordered(self.kinds, orders=self.loss == "ncll" and self.algorithm in QUASI_NEWTON)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return mixed_structure(reader, rows, n_outcomes)
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         reader = self._reader_
         self.columns_, self.kinds_, self.categories_ = reader.columns, reader.shown_kinds, reader.categories
         self.theta_, self.var_, shares, self.rate_ = shown_columns(reader, model, moments)
-        self.category_log_prob_ = {name: np.log(part) for name, part in shares.items()}
-        self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
-        self.shapes_ = shapes(reader, model, moments)
+        self.category_log_prob_: dict[Any, Any] = {name: np.log(part) for name, part in shares.items()}
+        self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())
+        self.shapes_: Any = shapes(reader, model, moments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -12,6 +13,7 @@ from ...families.multinomial import Multinomial
 from ...reading.words import Words
 from ...structures.words import Words as WordStructure
 from ..checks import check_positive
+from ..kinds import Path, Seed
 from ..sections import documented
 from .counts import CountClassifier
 
@@ -52,16 +54,21 @@ class MultinomialNB(CountClassifier):
     array(['a'], dtype='<U1')
     """
 
+    count_power_: Any
+    row_norm_: Any
+    unit_: Any
+
     _family: type[Multinomial] = Multinomial
     _joint_of: type[WordStructure] = WordStructure
     _softness = 1.0  # on held-out training documents it gains accuracy and log-loss (docs/notes/text.md), and it converges faster
 
     def __init__(
-        self, *, loss="hinge", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, unlabelled_weight="auto", unlabelled="auto",
-        count_power="auto", row_norm="auto", random_state=None, verbose=0, warm_start=False, n_jobs=None,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, *, loss: str = "hinge", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
+        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None,
+        unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", count_power: float | str = "auto",
+        row_norm: Any = "auto", random_state: Seed = None, verbose: int = 0, warm_start: bool = False, n_jobs: int | None = None,
+        checkpoint: Path = None, checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
@@ -72,26 +79,26 @@ class MultinomialNB(CountClassifier):
         self.row_norm = row_norm
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.count_power not in (1.0, 0.5, 0.25, "auto"):
             raise ValueError(f"count_power={self.count_power!r} is not one of 1, 0.5, 0.25 and 'auto'")
         check_positive("row_norm", self.row_norm, none=True, auto=True)
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         is_plain = not self._tells_classes_apart() or self.algorithm == "paper"
         norm = (None if is_plain else 10.0) if self.row_norm == "auto" else self.row_norm
         power = 1.0 if self.count_power == "auto" else float(self.count_power)
         return Words(type(self).__name__, power, norm)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         family = self._family.for_data(rows, n_outcomes, weights)
         return self._joint_of.of(family if reader.norm is None else replace(family, unit=1.0))
 
     @override
-    def _recipe(self, reader, structure=None):
+    def _recipe(self, reader: Any, structure: Any = None) -> Any:
         def made(rows, n_outcomes, weights, reader):
             return self._structure(reader, rows, n_outcomes, weights)
 
@@ -100,15 +107,15 @@ class MultinomialNB(CountClassifier):
         return WordRecipe(self._options(), True, is_trained, reader, made, roots, self.row_norm == "auto")
 
     @override
-    def _expose(self, model, moments):
+    def _expose(self, model: Any, moments: Any) -> None:
         reader = self._reader_
         self.count_power_, self.row_norm_, self.unit_ = reader.power, reader.norm, reader.unit
-        self.feature_log_prob_ = self.natural_.columns[0].logit.T
-        self.feature_count_ = self._statistics.columns[0].count.T
-        self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+        self.feature_log_prob_: Any = self.natural_.columns[0].logit.T
+        self.feature_count_: Any = self._statistics.columns[0].count.T
+        self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())
 
     @override
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # as scikit-learn's: two columns of blobs are no counts of words
         return tags

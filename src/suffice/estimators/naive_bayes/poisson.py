@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from typing_extensions import override
 
 from ...families.poisson import Poisson
 from ...reading.tables import Counts
 from ...structures.joint import Joint
+from ..kinds import Path, Seed
 from ..sections import documented
 from .counts import CountClassifier
 
@@ -38,11 +41,12 @@ class PoissonNB(CountClassifier):
     """
 
     def __init__(
-        self, *, loss="ncll", prior="auto", algorithm="auto", step_size=None, max_epochs=100, tol=1e-3, average=True,
-        class_prior=None, unlabelled_weight="auto", unlabelled="auto",
-        unit="auto", random_state=None, verbose=0, warm_start=False, n_jobs=None,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
+        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None,
+        unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", unit: Any = "auto", random_state: Seed = None,
+        verbose: int = 0, warm_start: bool = False, n_jobs: int | None = None, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
             class_prior=class_prior, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
@@ -52,15 +56,15 @@ class PoissonNB(CountClassifier):
         self.unit = unit
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         return Counts(type(self).__name__, self.unit)
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return Joint.of(Poisson.for_data(rows, n_outcomes))
 
     @override
-    def _expose(self, model, moments) -> None:
-        self.unit_ = self._reader_.unit
-        self.rate_ = model.family.rates(moments.columns[0]) * self.unit_
-        self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.unit_: Any = self._reader_.unit
+        self.rate_: Any = model.family.rates(moments.columns[0]) * self.unit_
+        self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -13,6 +14,7 @@ from ...reading.frames_back import as_given
 from ...reading.guards import one_blas_thread
 from ...reading.inputs import read_targets
 from ...structures.predictive import Predictive
+from ..kinds import Seed
 
 
 class RegressionAnswers:
@@ -20,12 +22,12 @@ class RegressionAnswers:
 
     _validated: Any
     _reader_: Any
-    committees_: list
-    chain_: list
+    committees_: list[Any]
+    chain_: list[Any]
     n_jobs: Any
     n_targets_: int
 
-    def _rows(self, X) -> np.ndarray:
+    def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return self._reader_.rows(self._validated(self._reader_, X, reset=False))
 
@@ -33,7 +35,7 @@ class RegressionAnswers:
     def _threads(self) -> int:
         return n_threads(self.n_jobs)
 
-    def _targets(self, X, y) -> np.ndarray:
+    def _targets(self, X: Any, y: Any) -> np.ndarray:
         y = np.asarray(y, dtype=float)
         check_consistent_length(X, y)
         if y.ndim == 2 and y.shape[1] == 1 and self.n_targets_ == 1:
@@ -48,7 +50,7 @@ class RegressionAnswers:
             found = [function(committee, number) for number, committee in enumerate(self.committees_)]
         return found[0] if self.n_targets_ == 1 else np.stack(found, axis=1)
 
-    def predict(self, X, return_std=False):
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of the target given each row.
 
         Parameters
@@ -69,7 +71,7 @@ class RegressionAnswers:
             found = found.transpose(0, 2, 1)
         return (found[0], np.sqrt(found[1])) if return_std else found[0]
 
-    def predict_quantiles(self, X, quantiles=(0.05, 0.25, 0.5, 0.75, 0.95)):
+    def predict_quantiles(self, X: Any, quantiles: ArrayLike = (0.05, 0.25, 0.5, 0.75, 0.95)) -> np.ndarray:
         """The levels that the target stays below with these probabilities: ndarray of shape (n_samples, n_quantiles), with an axis for
         the targets before the last where there are several."""
         levels = np.atleast_1d(np.asarray(quantiles, dtype=float))
@@ -80,7 +82,7 @@ class RegressionAnswers:
             lambda c, _: c.over_parts(lambda p: p.quantiles(levels), rows, n_threads=self._threads)
         )
 
-    def predict_interval(self, X, coverage=0.9):
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
         """The central interval that holds the target with the probability `coverage`: (lower, upper)."""
         if not 0 < coverage < 1:
             raise ValueError(f"coverage={coverage!r} is not a number between 0 and 1")
@@ -88,7 +90,7 @@ class RegressionAnswers:
         found = self.predict_quantiles(X, (tail, 1.0 - tail))
         return found[..., 0], found[..., 1]
 
-    def log_density(self, X, y):
+    def log_density(self, X: Any, y: Any) -> np.ndarray:
         """log p(y | x) of each row: ndarray of shape (n_samples,). Of several targets it is that of all of them together."""
         rows, y = self._rows(X), self._targets(X, y)
         with one_blas_thread():
@@ -104,7 +106,7 @@ class RegressionAnswers:
         before = [(y[:, j] - self.committees_[j].location) / self.committees_[j].scale for j in range(number)]
         return np.ascontiguousarray(np.column_stack([*before, rows]))
 
-    def cdf(self, X, y):
+    def cdf(self, X: Any, y: Any) -> np.ndarray:
         """P(target <= y | x) of each row (of each target by itself)."""
         rows, y = self._rows(X), self._targets(X, y)
         columns = y.reshape(len(y), -1)
@@ -114,7 +116,7 @@ class RegressionAnswers:
             )
         )
 
-    def crps(self, X, y):
+    def crps(self, X: Any, y: Any) -> np.ndarray:
         """The continuous ranked probability score of each row (lower is better, in units of the target)."""
         rows, y = self._rows(X), self._targets(X, y)
         columns = y.reshape(len(y), -1)
@@ -124,7 +126,7 @@ class RegressionAnswers:
             )
         )
 
-    def sample_y(self, X, n_samples=1, random_state=None):
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Seed = None) -> np.ndarray:
         """Draws of the target given each row: ndarray of shape (n_rows, n_samples), with a last axis for several targets."""
         rows = self._rows(X)
         generator = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
@@ -137,19 +139,19 @@ class RegressionAnswers:
             y[:, number] = committee.over_parts(lambda p: p.sample(generator, 1)[:, 0], beside)
         return y.reshape(-1, int(n_samples), self.n_targets_)
 
-    def components(self, X):
+    def components(self, X: Any) -> Any:
         """The predictive mixture of each row: (shares, means, variances), each ndarray of shape (n_samples, n_components of all
         members); a tuple for every target where there are several."""
         rows = self._rows(X)
         found = [committee.predictive(rows).components() for committee in self.committees_]
         return found[0] if self.n_targets_ == 1 else found
 
-    def score_samples(self, X):
+    def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of each row under the gates. They describe the rows best under loss="nll"; under "ncll" they serve the target."""
         rows = self._rows(X)
         return self.committees_[0].log_rows(rows, self._threads) - self._reader_.log_scale(rows)
 
-    def impute(self, X, y=None):
+    def impute(self, X: Any, y: Any = None) -> Any:
         """X with its missing cells at their expectation given the row, and its target where y is given; categories at their mode."""
         check_is_fitted(self)
         table = self._validated(self._reader_, X, reset=False)
@@ -164,7 +166,7 @@ class RegressionAnswers:
         filled = self._reader_.unscaled(self.committees_[0].imputed(rows, own))
         return as_given(X, self._reader_.filled(table, self._reader_.unread(filled)))
 
-    def explain(self, X):
+    def explain(self, X: Any) -> Any:
         """What each cell adds to the prediction: E[target | x] less E[target | x without the cell], exact because missing cells are
         integrated out. ndarray of shape (n_samples, n_features), with an axis 1 for several targets."""
         rows = self._rows(X)

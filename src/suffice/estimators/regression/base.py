@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_consistent_length
 
@@ -25,15 +26,23 @@ from .answers import RegressionAnswers
 class Regressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimator):
     """Base of the regressors. A subclass fits one target (`_committee`) and moves it by a batch (`_moved`)."""
 
+    kinds_: dict[str, str]
+    n_targets_: int
+    choice_: Any
+    candidates_: Any
+    held_out_log_density_: Any
+
     kinds: Any
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
-    def _committee(self, rows, y, weights, generator, watch: Watch, n_more: int = 0) -> tuple[Any, tuple]:
+    def _committee(
+        self, rows: Any, y: Any, weights: np.ndarray, generator: np.random.Generator, watch: Watch, n_more: int = 0
+    ) -> tuple[Any, tuple[Any, ...]]:
         """What answers for one target, and (what was chosen, all candidates, held-out log density)."""
         raise NotImplementedError
 
-    def _moved(self, committee: Any, rows, y, weights) -> Any:
+    def _moved(self, committee: Any, rows: Any, y: Any, weights: np.ndarray) -> Any:
         """What answers after one more batch."""
         raise NotImplementedError
 
@@ -47,7 +56,7 @@ class Regressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimator):
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows X and targets y.
 
         Parameters
@@ -71,7 +80,7 @@ class Regressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimator):
         watch.close()
         return self
 
-    def _learn(self, reader: Inputs, X, y: np.ndarray, weights: np.ndarray, watch: Watch) -> None:
+    def _learn(self, reader: Inputs, X: Any, y: np.ndarray, weights: np.ndarray, watch: Watch) -> None:
         rows = reader.learn(X, self._column_names())
         rows, y, weights = joined_rows(rows, y, weights)
         reader.settle(rows, y, weights, 1, is_plain=True)
@@ -100,7 +109,7 @@ class Regressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimator):
         self._seen = float(weights.sum())
 
     @all_or_nothing
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one batch of a stream; the first batch also chooses the mixtures, so it should not be small.
 
         Later batches move every mixture by a few natural-gradient steps, shorter as more rows have been seen.
@@ -113,11 +122,13 @@ class Regressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimator):
         if columns.shape[1] != self.n_targets_:
             raise ValueError(f"y has {columns.shape[1]} targets, but the model was fitted to {self.n_targets_}")
         with one_blas_thread():
-            self.committees_ = [self._moved(c, rows, columns[:, j], weights) for j, c in enumerate(self.committees_)]
+            self.committees_: list[Any] = [
+                self._moved(c, rows, columns[:, j], weights) for j, c in enumerate(self.committees_)
+            ]
             if self.n_targets_ > 1:
                 after = enumerate(self.chain_[1:], start=1)
                 chain = [self._moved(c, self._with_targets(rows, columns, j), columns[:, j], weights) for j, c in after]
-                self.chain_ = [self.committees_[0], *chain]
+                self.chain_: list[Any] = [self.committees_[0], *chain]
         self._seen += float(weights.sum())
         return self
 
@@ -138,7 +149,7 @@ class Regressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimator):
             families.append(Poisson(1, counts))
         return Joint.of(*families)
 
-    def _training_data(self, reader, X, y, sample_weight, *, reset: bool):
+    def _training_data(self, reader: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X = self._validated(reader, X, reset=reset)
@@ -164,7 +175,7 @@ class Regressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimator):
             X, y, weights = taken(X, used), y[used], weights[used]
         return X, y, weights
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = self._tagged(super().__sklearn_tags__(), self._reader())
         tags.target_tags.multi_output = True
         return tags

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -11,6 +12,7 @@ from ...learners.watch import Watch
 from ...structures.design import design_of
 from ...structures.line import Line
 from ..checks import check_jobs
+from ..kinds import Path, Seed
 from .base import Regressor, units_of
 
 
@@ -52,14 +54,14 @@ class GaussianRegressor(Regressor):
     def __init__(
         self,
         *,
-        kinds="auto",
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        checkpoint=None,
-        checkpoint_minutes=3.0,
-        resume=None,
-    ):
+        kinds: Any = "auto",
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None,
+    ) -> None:
         self.kinds = kinds
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -69,7 +71,9 @@ class GaussianRegressor(Regressor):
         self.resume = resume
 
     @override
-    def _committee(self, rows, y, weights, generator, watch: Watch, n_more: int = 0):
+    def _committee(
+        self, rows: Any, y: Any, weights: np.ndarray, generator: np.random.Generator, watch: Watch, n_more: int = 0
+    ) -> Any:
         gates = self._gates(n_more)
         seen = ~np.isnan(y)
         location, scale = units_of(y[seen], weights[seen])
@@ -80,11 +84,11 @@ class GaussianRegressor(Regressor):
         return line, (text, [], np.nan)
 
     @override
-    def _moved(self, committee: Line, rows, y, weights) -> Line:
+    def _moved(self, committee: Line, rows: Any, y: Any, weights: np.ndarray) -> Line:
         return committee.updated(rows, (y - committee.location) / committee.scale, weights)
 
     @override
-    def impute(self, X, y=None):
+    def impute(self, X: Any, y: Any = None) -> Any:
         """X with its missing cells at their expectation given the row."""
         raise NotImplementedError("GaussianRegressor does not fill cells: use GaussianMixture(1) or MixtureRegressor")
 

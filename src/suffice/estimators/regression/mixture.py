@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -16,6 +17,7 @@ from ...structures.committee import Committee, Member
 from ...structures.experts import Experts
 from ...structures.targets import TARGETS
 from ..checks import check_jobs, check_one_of, check_tol, check_whole, is_number
+from ..kinds import Path, Seed
 from .base import Regressor, units_of
 
 
@@ -79,11 +81,16 @@ class MixtureRegressor(Regressor):
     True
     """
 
+    history_: dict[str, list[Any]]
+    n_iter_: int
+    stopped_: str
+
     def __init__(
-        self, n_components="auto", *, loss="ncll", family="gaussian", kinds="auto", n_members="auto", max_iter=100, tol=1e-6,
-        unlabelled_weight="auto", random_state=None, n_jobs=None, verbose=0, checkpoint=None, checkpoint_minutes=3.0,
-        resume=None,
-    ):  # fmt: skip
+        self, n_components: int | str = "auto", *, loss: str = "ncll", family: Any = "gaussian", kinds: Any = "auto",
+        n_members: int | str = "auto", max_iter: int = 100, tol: float = 1e-6, unlabelled_weight: float | str = "auto",
+        random_state: Seed = None, n_jobs: int | None = None, verbose: int = 0, checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         self.n_components = n_components
         self.loss = loss
         self.family = family
@@ -102,7 +109,9 @@ class MixtureRegressor(Regressor):
     # -- training -----------------------------------------------------------------------------------------------------
 
     @override
-    def _committee(self, rows, y, weights, generator, watch: Watch, n_more: int = 0) -> tuple[Committee, tuple]:
+    def _committee(
+        self, rows: Any, y: Any, weights: np.ndarray, generator: np.random.Generator, watch: Watch, n_more: int = 0
+    ) -> tuple[Committee, tuple[Any, ...]]:
         """The committee of one target, and (what was chosen, all candidates, held-out log density)."""
         target = TARGETS[self.family]()
         seen = ~np.isnan(y)
@@ -146,7 +155,7 @@ class MixtureRegressor(Regressor):
         return ExpertSetting(min(K, max(1, n_rows // 3)), steps=self.max_iter)
 
     @override
-    def _moved(self, committee: Committee, rows, y, weights) -> Committee:
+    def _moved(self, committee: Committee, rows: Any, y: Any, weights: np.ndarray) -> Committee:
         seen = ~np.isnan(y)
         weights = np.where(seen, weights, self._unlabelled_share() * weights)
         keep = np.flatnonzero(weights > 0)
@@ -174,17 +183,17 @@ class MixtureRegressor(Regressor):
         check_one_of("family", self.family, tuple(TARGETS))
         check_tol(self.tol)
         check_jobs(self.n_jobs)
-        weight = self.unlabelled_weight
+        weight: Any = self.unlabelled_weight
         if not (0 <= weight < np.inf if is_number(weight) else isinstance(weight, str) and weight == "auto"):
             raise ValueError(f"unlabelled_weight={weight!r} is neither a number >= 0 nor 'auto'")
 
     @property
     @override
-    def _target(self):
+    def _target(self) -> Any:
         return TARGETS[self.family]
 
     @override
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = self.family != "gaussian"
         tags.target_tags.positive_only = self.family != "gaussian"

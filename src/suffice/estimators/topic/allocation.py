@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -26,6 +26,7 @@ from ...reading.documents import counts_of, telling_words
 from ...reading.guards import all_or_nothing, naming, refuse_huge
 from .. import loaded
 from ..contract import Contract, checked_numbers
+from ..kinds import Path, Seed
 
 INFERENCES = ("variational", "map", "gibbs")
 
@@ -90,11 +91,17 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
     [['a', 'b', 'c', 'd', 'e'], ['f', 'g', 'h', 'i', 'j']]
     """
 
+    n_iter_: int
+    converged_: bool
+    stopped_: str
+
     def __init__(
-        self, n_topics=10, *, inference="variational", algorithm="online", concentration=0.1, prior=0.1, max_iter="auto",
-        batch_size=256, decay=0.7, offset=10.0, total_documents=None, tol=1e-5, n_jobs=None, random_state=None, verbose=0,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, n_topics: int = 10, *, inference: str = "variational", algorithm: str = "online", concentration: float = 0.1,
+        prior: float | str = 0.1, max_iter: int | str = "auto", batch_size: int = 256, decay: float = 0.7,
+        offset: float = 10.0, total_documents: float | None = None, tol: float = 1e-5, n_jobs: int | None = None,
+        random_state: Seed = None, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         self.n_topics = n_topics
         self.inference = inference
         self.algorithm = algorithm
@@ -116,7 +123,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from documents X (counts of words, array-like or sparse); y is ignored."""
         self._check_parameters()
         X = self._documents(X, reset=True)
@@ -129,7 +136,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
             learner, problem, model.count, generator, max_epochs=n_passes, tol=self.tol, keep_best=False, watch=watch
         )
         watch.close()
-        self.history_ = [-value for value in fit.history.get("objective", [])]
+        self.history_: list[Any] = [-value for value in fit.history.get("objective", [])]
         self.n_iter_, self.converged_, self.stopped_ = fit.n_iter, fit.converged, fit.stopped
         self._n_steps, self._n_seen = getattr(fit.memory, "n_steps", 0), float(X.shape[0])
         self._keep(problem.at(fit.moments))
@@ -147,7 +154,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         return OnlineAllocation(n_passes, size, float(self.decay), float(self.offset)), n_passes
 
     @all_or_nothing
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from one batch of a stream, by online EM (whatever the inference of `fit`, "gibbs" infers by the bound here)."""
         self._check_parameters()
         first = not hasattr(self, "components_")
@@ -183,12 +190,12 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         self.topics_ = np.ascontiguousarray(model.beta.T)
 
     @override
-    def _report(self, number: int, line: dict) -> None:
+    def _report(self, number: int, line: dict[Any, Any]) -> None:
         super()._report(number, line | {"objective": -line["objective"]})
 
     # -- what was learned ---------------------------------------------------------------------------------------------
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Proportions of the topics in each document: means of their posterior (of "map": the most probable ones)."""
         model = self._model()
         X = self._documents(X, reset=False)
@@ -197,19 +204,19 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         _, shapes, _ = replace(model, tolerance=1e-5).expect(X, gather=False)
         return shapes / shapes.sum(axis=1, keepdims=True)
 
-    def score_samples(self, X) -> np.ndarray:
+    def score_samples(self, X: Any) -> np.ndarray:
         """Blei's lower bound of log p(document) (words in their order: no multinomial coefficient)."""
         model = replace(self._model(), inference="variational", tolerance=1e-6)
         X = self._documents(X, reset=False)
         return np.array([model.expect(X[i], gather=False, beta=self.topics_.T.copy())[2] for i in range(X.shape[0])])
 
-    def score(self, X, y=None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """The mean lower bound of a document."""
         model = replace(self._model(), inference="variational", tolerance=1e-6)
         X = self._documents(X, reset=False)
         return float(model.expect(X, gather=False)[2]) / X.shape[0]
 
-    def perplexity(self, observed, held_out) -> Perplexity:
+    def perplexity(self, observed: Any, held_out: Any) -> Perplexity:
         """Of held-out words of documents, given their other words (document completion)."""
         from ...kernels.structures.allocation import predicted_log_probability
 
@@ -225,7 +232,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         details = {"tokens": np.asarray(held.sum(axis=1)).ravel(), "inference": self.inference}
         return Perplexity(f"document completion, {self.inference} proportions", sums, 1, details)
 
-    def left_to_right(self, X, n_particles: int = 20) -> Perplexity:
+    def left_to_right(self, X: Any, n_particles: int = 20) -> Perplexity:
         """log p(document) by Wallach et al.'s left-to-right sampler, with particles chosen again: unbiased for p(document).
 
         `per_sample` holds the log-likelihoods, `mean` is the perplexity.
@@ -242,12 +249,12 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         details = {"tokens": np.maximum(np.asarray(X.sum(axis=1)).ravel(), 0.0)}
         return Perplexity("left-to-right", scores[:, 0], int(n_particles), details)
 
-    def top_words(self, vocabulary=None, n_words: int = 10) -> list[list]:
+    def top_words(self, vocabulary: Any = None, n_words: int = 10) -> list[list[Any]]:
         """The most telling words of every topic: frequent in it, and more so than in the mean topic."""
         check_is_fitted(self, "components_")
         return telling_words(self.topics_, vocabulary, n_words)
 
-    def coherence(self, X, n_words: int = 10) -> Estimate:
+    def coherence(self, X: Any, n_words: int = 10) -> Estimate:
         """Of every topic: the mean normalised pointwise mutual information of pairs of its most probable words in documents X.
 
         From -1 (never together) over 0 (independent) to 1 (always together).
@@ -268,7 +275,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
             values[z] = pairs[np.triu_indices(len(words), 1)].mean() if len(words) > 1 else 0.0
         return Estimate(f"normalised PMI of the top {n_words} words", values, 1, {"documents": X.shape[0]})
 
-    def sample(self, n_samples: int = 1, length: float = 50.0, random_state=None) -> np.ndarray:
+    def sample(self, n_samples: int = 1, length: float = 50.0, random_state: Seed = None) -> np.ndarray:
         """Documents of Poisson length."""
         check_is_fitted(self, "components_")
         generator = np.random.default_rng(
@@ -289,7 +296,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is not None else 0
 
-    def _documents(self, X, *, reset: bool):
+    def _documents(self, X: Any, *, reset: bool) -> Any:
         options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         with naming("X"):
             X = checked_numbers(self, X, reset=reset, **options)
@@ -319,7 +326,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         if self.n_jobs is not None and (not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0):
             raise ValueError(f"n_jobs={self.n_jobs!r} is neither None nor a number of threads (-1: all cores)")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,6 +15,7 @@ from ...reading.documents import Documents, merged, telling_words
 from ...structures.topics import ESTIMATORS, INFERENCES, Topics
 from ..checks import check_one_of, check_positive, check_training, check_whole
 from ..classifier import GenerativeClassifier
+from ..kinds import Path, Seed
 
 
 class LDAClassifier(GenerativeClassifier):
@@ -103,11 +105,13 @@ class LDAClassifier(GenerativeClassifier):
     algorithm, step_size, average, class_weight, warm_start = "auto", None, True, None, False
 
     def __init__(
-        self, n_topics=2, *, loss="ncll", inference="map", prior="auto", concentration="auto", row_norm="auto",
-        nll_passes="auto", max_epochs="auto", tol=1e-3, share_word_topic=True, n_sweeps="auto", train_likelihood="plug-in",
-        likelihood="plug-in", class_prior=None, unlabelled_weight="auto", unlabelled="auto", n_jobs=None, random_state=None, verbose=0,
-        checkpoint=None, checkpoint_minutes=3.0, resume=None,
-    ):  # fmt: skip
+        self, n_topics: int = 2, *, loss: str = "ncll", inference: str = "map", prior: float | str = "auto",
+        concentration: float | str = "auto", row_norm: Any = "auto", nll_passes: int | str = "auto",
+        max_epochs: int | str = "auto", tol: float = 1e-3, share_word_topic: bool = True, n_sweeps: int | str = "auto",
+        train_likelihood: str = "plug-in", likelihood: str = "plug-in", class_prior: Any = None,
+        unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", n_jobs: int | None = None, random_state: Seed = None,
+        verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+    ) -> None:  # fmt: skip
         self.n_topics = n_topics
         self.loss = loss
         self.inference = inference
@@ -132,7 +136,7 @@ class LDAClassifier(GenerativeClassifier):
         self.resume = resume
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_training(self, ("auto",), ("auto",))
         check_one_of("inference", self.inference, INFERENCES)
         if self.inference != "gibbs" and not self._loss().has_dual:
@@ -152,15 +156,15 @@ class LDAClassifier(GenerativeClassifier):
         return (10.0 if self._tells_classes_apart() else None) if self.row_norm == "auto" else self.row_norm
 
     @override
-    def _reader(self):
+    def _reader(self) -> Any:
         """Sampling needs whole counts: then the structure scales."""
         return Documents(type(self).__name__, None if self.inference == "gibbs" else self._row_norm())
 
     @override
-    def _structure(self, reader, rows, n_outcomes, weights):
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         length = float(weights @ np.asarray(rows.sum(axis=1)).ravel()) / max(float(weights.sum()), 1e-300)
         a = 1.0 / self.n_topics if self.concentration == "auto" else float(self.concentration)
-        sampling = {}
+        sampling: dict[str, Any] = {}
         if self.inference == "gibbs":
             sampling = {
                 "likelihood": self.train_likelihood, "share": bool(self.share_word_topic), "n_sweeps": self._sweeps(),
@@ -172,14 +176,14 @@ class LDAClassifier(GenerativeClassifier):
         )  # fmt: skip
 
     @override
-    def _recipe(self, reader, structure=None):
+    def _recipe(self, reader: Any, structure: Any = None) -> Any:
         options = replace(self._options(), max_epochs=self._passes())
         passes = 5 if self.inference == "gibbs" else 15
         passes = passes if self.nll_passes == "auto" else int(self.nll_passes)
         return Recipe(options, self.inference, passes, self.likelihood, self._seed() if structure is not None else 0)
 
     @override
-    def _rows_that_count(self, rows, codes, weights, loss):
+    def _rows_that_count(self, rows: Any, codes: np.ndarray, weights: np.ndarray, loss: Any) -> Any:
         return merged(rows, codes, weights)
 
     def _passes(self) -> int:
@@ -198,12 +202,12 @@ class LDAClassifier(GenerativeClassifier):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     @override
-    def _expose(self, model, moments):
-        self.row_norm_ = self._row_norm()
+    def _expose(self, model: Any, moments: Any) -> None:
+        self.row_norm_: float | None = self._row_norm()
         self.topics_ = np.ascontiguousarray((moments.count / moments.weight).transpose(2, 1, 0))
-        self.class_log_prior_ = np.log(moments.mass / moments.mass.sum())
+        self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())
 
-    def top_words(self, vocabulary=None, n_words: int = 10) -> dict:
+    def top_words(self, vocabulary: Any = None, n_words: int = 10) -> dict[Any, Any]:
         """The most telling words of every class's topics: {class: [words of topic 1, words of topic 2, ...]}.
 
         A word counts by how often the topic uses it, times how much more often than all topics do in the mean (its logarithm).
@@ -216,7 +220,7 @@ class LDAClassifier(GenerativeClassifier):
         }
 
     @override
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # as MultinomialNB's: two columns of blobs are no counts of words
         return tags
