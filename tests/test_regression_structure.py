@@ -152,7 +152,7 @@ def test_a_missing_cell_of_an_expert_with_bends_has_the_moments_of_its_integral(
     generator = np.random.default_rng(0)
     mean, variance = generator.normal(size=(3, 2)), generator.uniform(0.1, 2.0, (3, 2))
     moments = GaussianMoments(np.ones((3, 2)), mean, variance + mean**2)
-    cells = HingeCells(2, np.array([[-0.5, 0.2, 1.0], [0.3, np.inf, np.inf]]))
+    cells = HingeCells(2, np.array([[-0.5, 0.2, 1.0], [0.3, np.nan, np.nan]]))
     slope = generator.normal(size=(3, cells.size))
     family = GaussianDiagonal(3, 2, np.zeros(2))
     centre, spread = cells.expected(family, moments, slope)

@@ -31,13 +31,15 @@ DENSITY = 1.0 / np.sqrt(2.0 * np.pi)
 
 @dataclass(frozen=True, eq=False)
 class HingeCells(NumberCells):
-    knots: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (columns, most knots): rising, then infinity
+    knots: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (columns, most knots): rising, then NaN
 
-    stored_as: ClassVar[dict[str, str]] = {"knots": "float[n_columns, *]"}
+    stored_as: ClassVar[dict[str, str]] = {"knots": "float?[n_columns, *]"}
 
     def check_stored(self) -> None:
-        rising = (np.diff(np.where(np.isinf(self.knots), 1e300, self.knots), axis=1) >= 0).all()
-        require(not np.isnan(self.knots).any() and rising, "knots must rise")
+        filled = np.where(self.has_knot, self.knots, 1e300)
+        require(
+            not np.isinf(self.knots).any() and (np.diff(filled, axis=1) >= 0).all(), "knots must be finite and rise"
+        )
 
     @property
     def has_knot(self) -> np.ndarray:
@@ -120,8 +122,8 @@ class HingeCells(NumberCells):
 
 
 def knots_of(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(columns, KNOTS) array: inner quantiles of every column with enough values, then infinity."""
-    found = np.full((X.shape[1], KNOTS), np.inf)
+    """(columns, KNOTS) array: inner quantiles of every column with enough values, then NaN."""
+    found = np.full((X.shape[1], KNOTS), np.nan)
     for j, column in enumerate(X.T):
         seen = np.flatnonzero(~np.isnan(column))
         values, places = np.unique(column[seen], return_inverse=True)
