@@ -38,12 +38,15 @@ def table(n=60, share_missing=0.0, target="gaussian", seed=0, kinds="ncp"):
     return tuple(families[kind] for kind in kinds), X, y
 
 
-def problem(n=60, share_missing=0.0, target="gaussian", is_conditional=True, n_components=3, seed=0, kinds="ncp"):
+def problem(
+    n=60, share_missing=0.0, target="gaussian", is_conditional=True, n_components=3, seed=0, kinds="ncp", bent=False
+):
     """A problem, and moments inside the domain."""
     families, X, y = table(n, share_missing, target, seed, kinds)
     generator = np.random.default_rng(seed + 1)
     y[generator.random(n) < 0.1] = np.nan  # rows without a target
-    structure = Experts.of(Joint.of(*families), X, TARGETS[target]()).with_outcomes(n_components)
+    structure = Experts.of(Joint.of(*families), X, TARGETS[target](), np.ones(n) if bent else None)
+    structure = structure.with_outcomes(n_components)
     rows = structure.rows(X, y, generator.uniform(0.5, 2.0, n))
     setting = ExpertSetting(n_components, steps=5)
     found = ExpertProblem(structure, rows, ExpertPrior.of(structure, rows, 1.0, 0.5), is_conditional)

@@ -8,9 +8,12 @@ from experts import problem
 from scipy.integrate import quad, trapezoid
 from scipy.special import logsumexp
 
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.families.gaussian_diagonal import Moments as GaussianMoments
 from suffice.learners.experts import ExpertSetting, improved
 from suffice.learners.watch import SILENT
 from suffice.structures.base import Given
+from suffice.structures.hinges import HingeCells, knots_of
 
 TARGETS = ("gaussian", "poisson", "negative_binomial", "bernoulli")
 
@@ -19,7 +22,18 @@ TARGETS = ("gaussian", "poisson", "negative_binomial", "bernoulli")
 @pytest.mark.parametrize("is_conditional", [True, False])
 @pytest.mark.parametrize("target", TARGETS)
 def test_gradients_are_those_of_finite_differences(target, is_conditional, share_missing):
-    found, moments = problem(40, share_missing, target, is_conditional)
+    check_gradient(*problem(40, share_missing, target, is_conditional))
+
+
+@pytest.mark.parametrize("share_missing", [0.0, 0.3])
+@pytest.mark.parametrize("target", ["gaussian", "poisson"])
+def test_gradients_of_experts_with_bends(target, share_missing):
+    found, moments = problem(120, share_missing, target, bent=True)
+    assert np.isfinite(found.structure.design.parts[0].knots).all()
+    check_gradient(found, moments)
+
+
+def check_gradient(found, moments):
     chart = found.coordinates.chart
     generator = np.random.default_rng(0)
     vector = chart.vector(moments)
@@ -132,3 +146,39 @@ def test_whitened_coordinates_converge_faster_than_plain_ones():
 
     other = run(QuasiNewton(1e-12), plain, moments, np.random.default_rng(0), max_epochs=30, tol=0.0)
     assert white.measure.objective < other.measure.objective
+
+
+def test_a_missing_cell_of_an_expert_with_bends_has_the_moments_of_its_integral():
+    generator = np.random.default_rng(0)
+    mean, variance = generator.normal(size=(3, 2)), generator.uniform(0.1, 2.0, (3, 2))
+    moments = GaussianMoments(np.ones((3, 2)), mean, variance + mean**2)
+    cells = HingeCells(2, np.array([[-0.5, 0.2, 1.0], [0.3, np.nan, np.nan]]))
+    slope = generator.normal(size=(3, cells.size))
+    family = GaussianDiagonal(3, 2, np.zeros(2))
+    centre, spread = cells.expected(family, moments, slope)
+    z = np.linspace(-15, 15, 60_001)
+    for k in range(3):
+        for j in range(2):
+            other = np.zeros((len(z), 2))
+            other[:, j] = z
+            values = cells.vectors(other) @ slope[k] - cells.vectors(np.where(np.arange(2) == j, 0.0, other)) @ slope[k]
+            at_zero = cells.vectors(np.zeros((1, 2)))[0]
+            own = [j, *(2 + place for place, column in enumerate(np.nonzero(cells.has_knot)[0]) if column == j)]
+            values = values + at_zero[own] @ slope[k, own]
+            density = np.exp(-0.5 * (z - mean[k, j]) ** 2 / variance[k, j]) / np.sqrt(2 * np.pi * variance[k, j])
+            first = trapezoid(values * density, z)
+            assert centre[k, j] == pytest.approx(first, abs=1e-6)
+            assert spread[k, j] == pytest.approx(trapezoid((values - first) ** 2 * density, z), rel=1e-5)
+
+
+def test_knots_are_weighted_quantiles_of_columns_with_enough_values():
+    generator = np.random.default_rng(0)
+    X = np.column_stack([generator.normal(size=200), generator.integers(0, 3, 200), np.ones(200)])
+    knots = knots_of(X, np.ones(200))
+    assert np.isfinite(knots).all(axis=1).tolist() == [True, False, False]
+    assert not np.isfinite(knots[1:]).any() and (np.diff(knots[0]) > 0).all()
+    some = generator.integers(1, 3, 200)
+    np.testing.assert_array_equal(
+        knots_of(X, some.astype(float)), knots_of(np.repeat(X, some, axis=0), np.ones(some.sum()))
+    )
+    assert not np.isfinite(knots_of(X[:50], np.ones(50))).any()

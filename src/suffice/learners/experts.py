@@ -22,7 +22,7 @@ from .starts import k_means, plus_plus
 from .watch import SILENT, Watch
 
 ROUND = 50  # steps of L-BFGS between two measurements of the Hessian
-EM_PASSES = 30
+EM_PASSES = 15
 MOST_POINTS = 3000  # rows that take part in k-means
 
 

@@ -146,6 +146,7 @@ PLACES = {
     "structures.committee": "Committee Member",
     "structures.component_prior": "ComponentPrior",
     "structures.design": "CategoryCells Cells CountCells Design NumberCells",
+    "structures.hinges": "HingeCells",
     "structures.expert_prior": "ExpertPrior",
     "structures.experts": "ExpertMoments ExpertRows Experts",
     "structures.groups": "Groups",

@@ -148,7 +148,7 @@ class Whitened:
 def second_moments(vectors: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """(K, p, p) array: sum_i shares_ik u_i u_i'."""
     n, p = vectors.shape
-    if n * p * p <= 2e7:
+    if n * p * p <= 3e5:
         outer = (vectors[:, :, None] * vectors[:, None, :]).reshape(n, p * p)
         return (shares.T @ outer).reshape(-1, p, p)
     return np.stack([(vectors * shares[:, k : k + 1]).T @ vectors for k in range(shares.shape[1])])

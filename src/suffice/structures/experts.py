@@ -24,7 +24,8 @@ from ..families.records import Record
 from ..families.rows import any_missing
 from ..kernels.structures.experts import conditional_log_density, two_moments, weigh_gaussian
 from .base import Expectation, Given, Moments, Structure
-from .design import Design, design_of
+from .design import Design, NumberCells, design_of
+from .hinges import with_hinges
 from .joint import Joint
 from .targets import GaussianTarget, Target
 
@@ -62,8 +63,15 @@ class Experts(Structure):
     target: Target
 
     @classmethod
-    def of(cls, gates: Joint, X: np.ndarray, target: Target) -> Self:
-        return cls(gates, design_of(gates.families, gates.split(X)), target)
+    def of(cls, gates: Joint, X: np.ndarray, target: Target, weights: np.ndarray | None = None) -> Self:
+        """Experts that are lines; with the rows' weights, lines with bends in columns of numbers (`hinges`)."""
+        pieces = gates.split(X)
+        design = design_of(gates.families, pieces)
+        if weights is not None:
+            each = zip(design.parts, pieces, strict=True)
+            bent = (with_hinges(own, x, weights) if isinstance(own, NumberCells) else own for own, x in each)
+            design = Design(tuple(bent))
+        return cls(gates, design, target)
 
     @property
     @override

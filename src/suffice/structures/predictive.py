@@ -18,7 +18,7 @@ from scipy.special import logsumexp, ndtr
 
 from .targets import Target
 
-HEAVIEST = 24  # components of a row that enter its CRPS: the heaviest
+LEFT_OUT = 1e-5  # share of the components that a CRPS leaves out
 BISECTIONS = 60
 WIDEST = 1e300  # variance
 
@@ -110,8 +110,11 @@ class Predictive:
         if self.target.is_whole:
             return self._crps_of_whole(y)
         shares, mean, variance = self.components()
-        if shares.shape[1] > HEAVIEST:
-            places = np.argpartition(-shares, HEAVIEST, axis=1)[:, :HEAVIEST]
+        order = np.argsort(-shares, axis=1)
+        covered = np.cumsum(np.take_along_axis(shares, order, axis=1), axis=1)
+        n_needed = int((covered < 1.0 - LEFT_OUT).sum(axis=1).max(initial=0)) + 1
+        if n_needed < shares.shape[1]:
+            places = order[:, :n_needed]
             shares, mean, variance = (np.take_along_axis(part, places, axis=1) for part in (shares, mean, variance))
             shares = shares / shares.sum(axis=1, keepdims=True)
         away = (shares * absolute(y[:, None] - mean, variance)).sum(axis=1)

@@ -29,7 +29,6 @@ def candidates(n_rows: int, n_components: int | str, steps: int) -> list[ExpertS
     found = [
         ExpertSetting(1, 1.0, 1.0, em=False),
         ExpertSetting(4, 1.0, 1.0),
-        ExpertSetting(K, 0.1, 0.1, 10.0, by_rank=True, em=False),
         ExpertSetting(K, 0.001, 0.1, 10.0, by_rank=True, em=False),
         ExpertSetting(L, 0.1, 0.1, 2.0, by_rank=True),
         ExpertSetting(L, 0.003, 0.1, 3.0, by_rank=True, em=False),
@@ -41,13 +40,14 @@ def candidates(n_rows: int, n_components: int | str, steps: int) -> list[ExpertS
     return [replace(each, steps=steps) for each in found if each.n_components <= most]
 
 
-def deals(n_rows: int, n_members: int | str) -> tuple[int, int]:
+def deals(n_rows: int, n_members: int | str, has_gaps: bool = False) -> tuple[int, int]:
     """(how often the rows are dealt, into how many parts)."""
     if not isinstance(n_members, str):
         return (2, n_members // 2) if n_members % 2 == 0 and n_members >= 4 else (1, n_members)
     if n_rows < 2 * ROWS_EACH:
         return 1, 2
-    return (2, 5) if n_rows <= MANY else (1, 3)
+    few = (2, 3) if has_gaps else (2, 5)  # every step costs twice as much where cells are missing
+    return few if n_rows <= MANY else (1, 3)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class StackedExperts:
         seen = ~np.isnan(y)
         n = int(seen.sum())
         tried = candidates(n, self.n_components, self.steps)
-        n_deals, n_parts = deals(n, self.n_members)
+        n_deals, n_parts = deals(n, self.n_members, bool(np.isnan(X).any()))
         levels = np.quantile(y[seen], np.linspace(0.1, 0.9, 9))
         classes = np.where(seen, np.searchsorted(levels, np.where(seen, y, 0.0)), -1)
         parts = np.empty((n_deals, len(y)), dtype=np.int64)

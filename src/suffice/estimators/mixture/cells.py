@@ -98,7 +98,7 @@ class CellAnswers:
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _cell_rows(self, X) -> np.ndarray:
+    def _cell_rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         if isinstance(self._stored_model, Words):
             raise ValueError(
@@ -107,7 +107,7 @@ class CellAnswers:
         rows = self._rows(X)
         return rows.toarray() if sparse.issparse(rows) else rows
 
-    def _without(self, X, columns: Iterable[int]) -> np.ndarray:
+    def _without(self, X: Any, columns: Iterable[int]) -> np.ndarray:
         """Rows in which these columns are missing."""
         rows = self._cell_rows(X).copy()
         rows[:, [self._reader_.place_of(column) for column in columns]] = np.nan
@@ -134,7 +134,7 @@ class CellAnswers:
             found[:, place] = self._log_rows(alone)
         return found
 
-    def _distribution(self, rows: np.ndarray, shares: np.ndarray, column: int):
+    def _distribution(self, rows: np.ndarray, shares: np.ndarray, column: int) -> Any:
         model, place = self._stored_model, self._reader_.place_of(column)
         number = int(np.searchsorted(model.cuts, place, side="right"))
         family, own, part = model.families[number], self.moments_.columns[number], model.split(rows)[number]
@@ -145,7 +145,7 @@ class CellAnswers:
         mean, variance = family.cell_prediction(own, part, j)
         return shares, np.broadcast_to(mean, shares.shape), np.broadcast_to(variance, shares.shape)
 
-    def _found_column(self, column) -> int:
+    def _found_column(self, column: Any) -> int:
         """The place of a column among the person's."""
         check_is_fitted(self)
         names = self._column_names() or getattr(self._reader_, "columns", None)

@@ -37,7 +37,7 @@ class Runs:
     max_iter: int
     n_components: Any
     n_init: int
-    n_members: int | str
+    n_members: Any
     prior: Any
     tol: float
     weight_concentration_prior: float | None
@@ -45,10 +45,10 @@ class Runs:
     candidates_: list
     choice_: str
 
-    def _structure(self, reader: Any, rows, n_outcomes: int, weights: np.ndarray) -> Any:
+    def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         raise NotImplementedError
 
-    def _centred(self, model, rows, weights):
+    def _centred(self, model: Any, rows: Any, weights: np.ndarray) -> Any:
         """Weighted means as the location, so that a row of weight 2 is the row twice (only rounding and variational priors see it)."""
         return model if (weights == weights[0]).all() else model.centred(rows, weights)
 
@@ -151,7 +151,7 @@ class Runs:
         assert best is not None
         return problem if all_rows is None else replace(problem, rows=all_rows), best
 
-    def _warm_start(self, problem: MixtureProblem, last: Last):
+    def _warm_start(self, problem: MixtureProblem, last: Last) -> Any:
         if self.algorithm != "variational":
             return last.moments
         if last.posterior is not None:
@@ -159,7 +159,7 @@ class Runs:
         rows = problem.rows
         return problem.prior.posterior(rows.expected(rows.form.coefficients(last.moments)).statistics)
 
-    def _start_statistics(self, problem: MixtureProblem, generator):
+    def _start_statistics(self, problem: MixtureProblem, generator: np.random.Generator) -> Any:
         rows, model = problem.rows, problem.model
         used, shares, _ = start_shares(
             model, rows.form.X, rows.weights, self.init_params, generator, rows.labels if self._has_labels else None
@@ -171,16 +171,16 @@ class Runs:
             statistics = statistics + self._pseudo(model, spread, 1.0).pseudo(statistics)
         return statistics * (float(rows.weights.sum()) / max(float(statistics.mass.sum()), 1e-300))
 
-    def _statistics_of(self, model, X, shares):
+    def _statistics_of(self, model: Any, X: Any, shares: np.ndarray) -> Any:
         if not model.is_latent(X):
             return model.expected_statistics(X, shares)
         labels = shares.argmax(axis=1)  # correlated columns with missing cells: a first estimate completes them
         return model.statistics(X, labels, shares.sum(axis=1))
 
-    def _pseudo(self, model, statistics, amount: float):
+    def _pseudo(self, model: Any, statistics: Any, amount: float) -> Any:
         return ComponentPrior.of(model, statistics, amount, 1.0 / model.n_outcomes)
 
-    def _with_prior(self, problem: MixtureProblem, statistics) -> MixtureProblem:
+    def _with_prior(self, problem: MixtureProblem, statistics: Any) -> MixtureProblem:
         if self.algorithm == "variational":
             concentration = self.weight_concentration_prior
             concentration = 1.0 / problem.model.n_outcomes if concentration is None else float(concentration)
@@ -191,14 +191,14 @@ class Runs:
             return OnlineProblem(problem.rows, prior, reseeds=False)
         return replace(problem, prior=prior, reseeds=prior.amount > 0)
 
-    def _component_prior(self, model, statistics):
+    def _component_prior(self, model: Any, statistics: Any) -> Any:
         amount = default_amount(model) if self.prior == "auto" else float(self.prior)
         return ComponentPrior.of(model, statistics, amount, min(amount, 1.0) / model.n_outcomes)
 
-    def _given_start(self, problem: MixtureProblem):
+    def _given_start(self, problem: MixtureProblem) -> Any:
         return None
 
-    def _solve(self, problem: MixtureProblem, start, generator, watch: Watch) -> Fit:
+    def _solve(self, problem: MixtureProblem, start: Any, generator: np.random.Generator, watch: Watch) -> Fit:
         learner: Any = BatchEM()
         if self.algorithm == "online":
             learner = OnlineEM(self._batch_rows())

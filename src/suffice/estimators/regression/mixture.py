@@ -22,11 +22,12 @@ from .base import Regressor, units_of
 
 
 class MixtureRegressor(Regressor):
-    """Regression with a predictive density: gates p(z) p(x | z) and linear experts p(y | x, z), trained by log p(y | x).
+    """Regression with a predictive density: gates p(z) p(x | z) and experts p(y | x, z), trained by log p(y | x).
 
     For tables of numbers, categories and counts where the spread, the shape or the number of peaks of the target depends on the row,
     where cells are missing (they are integrated out, in training and in prediction), or where an interval is wanted and not only a
-    mean. Several such mixtures are fitted to parts of the rows and mixed by their held-out log density.
+    mean. Experts are linear, with bends at four quantiles of every column of numbers (`suffice.structures.hinges`). Several such
+    mixtures are fitted to parts of the rows and mixed by their held-out log density.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ class MixtureRegressor(Regressor):
             location, scale = units_of(y[seen], weights[seen])
             y = (y - location) / scale
         rows = np.ascontiguousarray(rows)
-        structure = Experts.of(self._gates(n_more), rows, target)
+        structure = Experts.of(self._gates(n_more), rows, target, weights)
         whole = structure.rows(rows, y, weights)
         if self.n_members == 1:
             setting = self._single(len(y))

@@ -231,12 +231,12 @@ def boosted(table: Table, holed: np.ndarray, seed: int) -> Answer:
 def column_model(table: Table, j: int, seed: int) -> Any:
     kinds = [values is not None and table.numbers(k) is None for k, values in enumerate(table.values) if k != j]
     maker = HistGradientBoostingRegressor if table.values[j] is None else HistGradientBoostingClassifier
-    return maker(random_state=seed, categorical_features=kinds)
+    return maker(random_state=seed, categorical_features=kinds, l2_regularization=1.0)  # 0 diverges on rare categories
 
 
 def all_shares(model: Any, X: np.ndarray, n_categories: int) -> np.ndarray:
     said = np.full((len(X), n_categories), 1e-12)
-    said[:, model.classes_.astype(int)] = model.predict_proba(X)
+    said[:, model.classes_.astype(int)] = model.predict_proba(X) if len(model.classes_) > 1 else 1.0
     return said
 
 
