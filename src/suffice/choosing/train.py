@@ -29,7 +29,8 @@ def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm 
     labelled = problem.labelled()
     choice = recipe.settled(labelled)
     if choice is None:
-        choice = chosen(recipe.for_choice(recipe.prepared(labelled)), recipe, generator, watch.child("choice"))
+        own = labelled if labelled.blocks is None else replace(labelled, blocks=None)  # a choice is made on the sample
+        choice = chosen(recipe.for_choice(recipe.prepared(own)), recipe, generator, watch.child("choice"))
     weight = recipe.options.unlabelled_weight
     is_complete = labelled is problem or weight == 0 or recipe.n_classes(problem) == 1
     if is_complete or recipe.fits_labelled_first:

@@ -262,7 +262,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        found = self.predict_proba(X)
+        return self.classes_[found.argmax(axis=1)]
 
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x): the log-density of every row (of its observed cells)."""

@@ -215,7 +215,8 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         Explanation, or of one string a list of (word, part): the words that spoke most, the first first.
         """
         is_one = isinstance(documents, str)
-        found = self.model_.explain(self.rows_of([documents] if is_one else documents), y)
+        rows = self.rows_of([documents] if is_one else documents)
+        found = self.model_.explain(rows, y)
         found.names = self.vocabulary_.tolist()
         return found.of_row(0, top) if is_one else found
 

@@ -45,7 +45,13 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
             wanted = list(
                 dict.fromkeys([*([options.text] if options.text else columns.all), *options.keep, *_target(columns)])
             )
-            for batch in parquet.iter_batches(batch_size=options.rows_of_chunk(len(wanted)), columns=wanted):
+            if options.whole:
+                groups = range(parquet.num_row_groups) if options.row_groups is None else options.row_groups
+                found = parquet.read_row_groups(list(groups), wanted, use_threads=False).combine_chunks()
+                batches = iter(found.to_batches())
+            else:
+                batches = parquet.iter_batches(options.rows_of_chunk(len(wanted)), columns=wanted)
+            for batch in batches:
                 X: dict[str, Any] = {}
                 for name in () if options.text else columns.features:
                     column = batch.column(name)

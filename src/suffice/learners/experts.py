@@ -87,7 +87,8 @@ class ExpertProblem:
 
     def value_and_gradient(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         """F and its gradient in the coordinates of the minimiser, of a row."""
-        value, gradient = self.objective(self.coordinates.unwhitened(point), self.coordinates.chart)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too far: the search shortens it
+            value, gradient = self.objective(self.coordinates.unwhitened(point), self.coordinates.chart)
         return value / self.total, self.coordinates.gradient(gradient) / self.total
 
     def measure(self, moments: ExpertMoments) -> Measure:

@@ -109,6 +109,7 @@ PLACES = {
     "learners.problem": "Measure Problem",
     "learners.quasi_newton": "Evaluations GroupProblem QuasiNewton",
     "learners.state": "Fit State",
+    "learners.surrogate": "Told",
     "learners.step_sizes": "Constant InverseTime Power",
     "learners.stochastic": "Rate Stochastic",
     "learners.stream": "OutcomeStream",

@@ -129,6 +129,7 @@ class Recipe(ABC):
     fits_labelled_first = True  # rows with a label are fitted before those without are looked at
     calibrates = False  # scores are judged at their best temperature
     counts_errors = False  # the share of errors is part of a score
+    takes_blocks = False  # rows may lie in blocks, of which the problem's own are a sample
 
     def for_rows(self, problem: Problem) -> Recipe:
         """The recipe of these rows: this one, unless it takes others only."""

@@ -25,6 +25,7 @@ import numpy as np
 from typing_extensions import override
 
 from ...families.rows import dense
+from ...learners.linear.blocks import BlockClassSums, BlockConditional
 from ...learners.linear.conditional import Conditional, straightened
 from ...learners.linear.design import ClassSums, Design
 from ...learners.linear.search import keeps_posteriors, searched
@@ -37,6 +38,7 @@ from ..calibration import clipped_losses, doubted_losses
 from ..folds import deal
 from ..priors import Setting
 from ..search import Tried, Walk
+from . import in_blocks
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept
 from .tables import Tables
 
@@ -102,7 +104,8 @@ class Linear(Tables):
         if reader is self.reader or self.structure is None:
             return problem
         rows = reader.scaled(self.reader.raw(problem.X))
-        return replace(problem, X=rows, model=self.structure(reader, rows, problem.model.n_outcomes))
+        model = self.structure(reader, rows, problem.model.n_outcomes)
+        return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
 
     @override
     def rows_as(self, problem: Problem, setting) -> Problem:
@@ -290,9 +293,15 @@ class Linear(Tables):
         if choice.setting is None:
             given = replace(problem.prior, mass=np.zeros(problem.model.n_outcomes))
             problem = replace(problem, prior=given)
-        sums = ClassSums(design, problem.y, problem.weights, problem.model.n_outcomes)
-        goal = Conditional.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
-        start = warm_start(goal, warm) or self.memo.get("start")
+        kind: type[Conditional] = Conditional
+        if problem.blocks is None:
+            sums = ClassSums(design, problem.y, problem.weights, problem.model.n_outcomes)
+        else:
+            sums, kind = BlockClassSums(design, problem.blocks), BlockConditional
+        goal = kind.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
+        start = goal.start(warm_start(goal, warm) or self.memo.get("start"))
+        if isinstance(goal, BlockConditional):
+            start = in_blocks.nearer(goal, goal.local(problem.y, problem.weights), start, generator, watch)
         fit, T = searched(goal, start, generator, watch, STEPS_A_PASS * self.options.max_epochs)
         moments = settled(problem.model, goal, T, tellers)
         if not keeps_posteriors(problem, moments, goal, T):

@@ -30,6 +30,7 @@ from ..calibration import best_background, clipped_losses, shares
 from ..folds import deal
 from ..priors import Setting, strengths
 from ..search import Axis, Plan
+from . import in_blocks
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, kept, noted
 
 # standard errors by which training must beat maximum likelihood; more for few rows: the best of several settings always looks good
@@ -48,6 +49,7 @@ class Tables(Recipe):
     is_discriminative: bool = True  # the loss that the user asked for
 
     smallest_weight = "a tenth of the labelled rows' weight"
+    takes_blocks = True
 
     # -- learners -----------------------------------------------------------------------------------------------------
 
@@ -202,6 +204,9 @@ class Tables(Recipe):
         statistics = problem.statistics()
         own = priors.interior(problem.model, statistics)
         problem = replace(problem, prior=self.prior(problem, statistics, choice.setting, own))
+        if problem.blocks is not None:
+            fit = in_blocks.searched(self, problem, choice, generator, watch)
+            return Trained(problem, fit, choice, statistics)
         shape = (len(problem.y), problem.model.n_outcomes)
         known = None if warm is None else warm.multipliers
         begins = warm if known is not None and known.shape == shape else None
@@ -259,9 +264,10 @@ class Tables(Recipe):
     def _trained_by_likelihood(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Trained:
         """Closed form, unless missing cells are latent: then EM (or the paper's algorithm)."""
         model, options = problem.model, self.options
-        is_discriminative = problem.loss.is_discriminative
-        sums = model.statistics if is_discriminative else model.statistics_of_shards
-        statistics = sums(problem.X, problem.y, problem.weights)
+        if problem.blocks is not None or problem.loss.is_discriminative:
+            statistics = problem.statistics()
+        else:
+            statistics = model.statistics_of_shards(problem.X, problem.y, problem.weights)
         prior = self.given_prior(model, statistics, is_discriminative=options.algorithm == "paper")
         problem = replace(problem, prior=prior)
         if options.algorithm == "paper":
@@ -273,7 +279,9 @@ class Tables(Recipe):
             return Trained(problem, fit, choice, statistics)
         problem = replace(problem, loss=loss_named("nll"))  # with one class there is nothing to discriminate
         start = statistics + prior
-        if not model.is_latent(problem.X):
+        if problem.blocks is not None:
+            fit = in_blocks.likelihood(self, problem, statistics, start, generator, watch)
+        elif not model.is_latent(problem.X):
             fit = noted(Fit(start, problem.measure(start) if model.in_domain(start) else None, n_iter=1))
         else:
             fit = self.solved(self.learner(problem), problem, start, generator, watch)

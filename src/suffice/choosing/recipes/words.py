@@ -105,7 +105,7 @@ class Words(Tables):
         model = self.structure(rows, problem.model.n_outcomes, problem.weights, reader)
         if join is not None:
             rows, model = join.joined(rows), model.joined(join)
-        return replace(problem, X=rows, model=model)
+        return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
 
     @override
     def plain_reader(self, problem: Problem) -> Reader:

@@ -16,7 +16,7 @@ from ...choosing.taggers import TagOptions, TagSolution, trained
 from ...engines.threads import Engine, n_threads
 from ...learners.tag_data import TagData
 from ...learners.watch import Watch
-from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
+from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread, sizes
 from ...reading.sequences import Sequences, sequences_of
 from ...reading.tags import Frequent, coded_tags, flat_tags
 from ...structures.tag_weights import Tagging
@@ -128,6 +128,12 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
         with one_blas_thread(), engine.open():
             found = self._trained(reader, rows, steps, weights, labels, engine, generator, watch)
         watch.close()
+        emissions = found.data.tagging.emissions
+        if not emissions.in_domain(found.moments.emissions):
+            raise ValueError(
+                f"X{sizes(rows)} is beyond what {type(self).__name__} can hold: a variance is too small beside the size of its column. "
+                "Give columns in units in which they are neither huge nor tiny"
+            )
         self._reader_ = reader
         self._keep(found)
         return self

@@ -176,7 +176,7 @@ class TextTagger(HMMTagger):
 
 def checked(sentences: Any) -> list[Any]:
     """Sentences as a list of lists of words, or an error that says what came instead."""
-    if isinstance(sentences, (str, bytes)) or not hasattr(sentences, "__iter__"):
+    if isinstance(sentences, (str, bytes)) or hasattr(sentences, "toarray") or not hasattr(sentences, "__iter__"):
         raise ValueError(f"sentences is a {type(sentences).__name__}: give a list of sentences, each a list of words")
     found = list(sentences)
     for i, sentence in enumerate(found):

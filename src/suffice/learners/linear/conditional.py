@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -32,6 +32,9 @@ class Conditional:
     parts: list
     is_tied: bool
 
+    tol: ClassVar[float] = 1e-8  # relative gain of a step that ends a search, before its certificate is looked at
+    searches: ClassVar[int] = 5  # times a search is taken up again where its certificate does not hold yet
+
     @classmethod
     def of(
         cls, design: Design, sums: ClassSums, strength: float, share: float, is_tied: bool, given=None
@@ -51,8 +54,6 @@ class Conditional:
         own, coded = np.outer(squares, spread), np.outer(cells, spread)
         self.metrics = [Diagonal(own[:1]), *(part.metric(own, coded) for part in self.parts)]
         self.total = max(float(self.weights.sum()), 1e-300)
-        self.chunk = int(np.clip(CACHE // self.dense.shape[1], 128, MOST_ROWS))
-        self._buffers = np.empty((self.chunk, K)), np.empty(self.chunk * K)
 
     # -- value and gradient -------------------------------------------------------------------------------------------
 
@@ -65,16 +66,22 @@ class Conditional:
 
     def loss(self, dense: np.ndarray, cells: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """The sum of the losses, and its gradients in the coefficients."""
-        scores, scratch = self._buffers
+        return self.loss_of(self.dense, self.design, self.y, self.weights, dense, cells)
+
+    @staticmethod
+    def loss_of(columns: np.ndarray, design: Design, y, weights, dense: np.ndarray, cells: np.ndarray):
+        """`loss` of the rows of a design, whose dense `columns` take part."""
+        chunk = int(np.clip(CACHE // columns.shape[1], 128, MOST_ROWS))
+        scores, scratch = np.empty((chunk, dense.shape[1])), np.empty(chunk * dense.shape[1])
         total, g_dense, g_cells = 0.0, np.zeros_like(dense), np.zeros_like(cells)
-        codes, has_cells = self.design.codes, self.design.n_cells > 0
-        for first in range(0, len(self.y), self.chunk):
-            rows = slice(first, min(first + self.chunk, len(self.y)))
-            phi, n = self.dense[rows], rows.stop - first
+        codes, has_cells = design.codes, design.n_cells > 0
+        for first in range(0, len(y), chunk):
+            rows = slice(first, min(first + chunk, len(y)))
+            phi, n = columns[rows], rows.stop - first
             out = np.matmul(phi, dense, out=scores[:n])
             if has_cells:
                 add_cells(codes[rows], cells, out)
-            total += weigh_rows(out, self.y[rows], self.weights[rows], scratch[: out.size])
+            total += weigh_rows(out, y[rows], weights[rows], scratch[: out.size])
             g_dense += phi.T @ out
             if has_cells:
                 sum_cells(codes[rows], out, g_cells)

@@ -106,15 +106,20 @@ class Design:
                 layouts[-1].measure(y, weights, own)
             at = last
         _place(layouts, squares)
+        return cls.filled(layouts, len(X), squares)
+
+    @classmethod
+    def filled(cls, layouts: list[ColumnLayout], n: int, squares: bool) -> Design:
+        """The design of columns whose places are known."""
         n_plain = 1 + sum(len(o.gaps) + o.X.shape[1] for o in layouts if o.is_dense)
         width = n_plain + sum(o.squares.stop - o.squares.start for o in layouts)
-        dense = np.empty((len(X), width))
+        dense = np.empty((n, width))
         dense[:, 0] = 1.0
         for each in (o for o in layouts if o.is_dense):
             each.fill(dense)
         coded = [o for o in layouts if not o.is_dense]
         n_cells = sum(o.cells.stop - o.cells.start for o in coded)
-        codes = np.empty((len(X), sum(o.X.shape[1] for o in coded)), dtype=np.int32)
+        codes = np.empty((n, sum(o.X.shape[1] for o in coded)), dtype=np.int32)
         first = 0
         for each in coded:
             seen = ~np.isnan(each.X)
@@ -122,6 +127,15 @@ class Design:
             codes[:, first : first + each.X.shape[1]] = np.where(seen, cell, n_cells)
             first += each.X.shape[1]
         return cls(layouts, dense, codes, n_cells, squares, n_plain)
+
+    def of_rows(self, model, X: np.ndarray) -> Design:
+        """The design of other rows, in the same places and units."""
+        own = [part for family, part in zip(model.families, model.split(X), strict=True) if family.n_features]
+        layouts = [
+            replace(layout, X=part, missing=np.isnan(part[:, layout.which]))
+            for layout, part in zip(self.layouts, own, strict=True)
+        ]
+        return Design.filled(layouts, len(X), self.has_squares)
 
     def part(self, rows: np.ndarray) -> Design:
         layouts = [replace(own, X=own.X[rows], missing=own.missing[rows]) for own in self.layouts]

@@ -12,15 +12,12 @@ from ..state import Fit, Stop
 from ..watch import Watch
 from .conditional import CERTIFIED, Conditional, Goal
 
-TOL = 1e-8  # relative gain of a step that ends a search, before its certificate is looked at
-SEARCHES = 5  # times the search is taken up again where its certificate does not hold yet
 
-
-def searched(goal: Conditional, start, generator, watch: Watch, most: int) -> tuple[Fit, list[np.ndarray]]:
+def searched(goal: Conditional, vector: np.ndarray, generator, watch: Watch, most: int) -> tuple[Fit, list[np.ndarray]]:
     """The fit after at most so many steps, taken up again until the certificate holds, and its parameters."""
-    vector, history, n_iter = goal.start(start), dict[str, list](), 0
-    for _ in range(SEARCHES):
-        fit = run(QuasiNewton(TOL), Goal(goal), vector, generator, max_epochs=max(most - n_iter, 1), watch=watch)
+    history, n_iter = dict[str, list](), 0
+    for _ in range(goal.searches):
+        fit = run(QuasiNewton(goal.tol), Goal(goal), vector, generator, max_epochs=max(most - n_iter, 1), watch=watch)
         vector, n_iter = fit.moments, n_iter + fit.n_iter
         history = {name: history.get(name, []) + values for name, values in fit.history.items()}
         certificate = goal.certificate(vector)
@@ -30,7 +27,7 @@ def searched(goal: Conditional, start, generator, watch: Watch, most: int) -> tu
     fit.history["gap"] = [np.inf] * (len(history["objective"]) - 1) + [certificate * goal.total]
     if certificate <= CERTIFIED:
         fit.ended(Stop.CERTIFIED, gain=certificate)
-    elif fit.converged:
+    elif fit.converged and goal.searches > 1:
         fit.ended(Stop.PASSES, n=n_iter)
     return fit, goal.unpacked(vector)
 
