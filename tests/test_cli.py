@@ -167,6 +167,16 @@ def test_every_model_trains(suffice, model):
     assert suffice(f"evaluate any.sfc {data.split()[0]}")[0] == 0
 
 
+def test_a_table_is_told_what_was_compared(suffice):
+    code, out, err = suffice("train iris.csv -t species --model table --set max_seconds=0.1 -o any.sfc")
+    assert (code, out) == (0, []), err
+    compared = "\n".join(err)
+    assert "compared" in compared and "naive Bayes" in compared and "kept" in compared
+    assert suffice("predict any.sfc iris.csv --proba")[0] == 0
+    assert suffice("evaluate any.sfc iris.csv")[0] == 0
+    assert suffice("inspect any.sfc")[0] == 0
+
+
 def test_an_output_that_is_an_input_is_refused(suffice, folder):
     before = (folder / "iris.csv").read_bytes(), (folder / "iris.sfc").read_bytes()
     (folder / "link.csv").unlink(missing_ok=True)

@@ -31,9 +31,24 @@ DENSITIES = tuple(name for name in NAMES if name != "ComplementNB")  # probabili
 SPARSE = tuple(name for name in NAMES if name != "CategoricalNB")
 
 
-@parametrize_with_checks([estimator for estimator in ESTIMATORS.values()])
+@parametrize_with_checks(
+    [estimator for estimator in ESTIMATORS.values()],
+    expected_failed_checks=lambda estimator: (
+        {"check_class_weight_classifiers": "feeds negative numbers"} if isinstance(estimator, PoissonNB) else {}
+    ),
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_class_weights_of_counts_are_weights_of_rows():
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.1).astype(int)
+    X = rng.poisson(3.0 + 2.0 * y[:, None], (300, 4))
+    weighted = PoissonNB(class_weight={0: 1.0, 1: 5.0}).fit(X, y)
+    same = PoissonNB().fit(X, y, np.where(y, 5.0, 1.0))
+    np.testing.assert_allclose(weighted.predict_proba(X), same.predict_proba(X))
+    assert PoissonNB(class_weight="balanced").fit(X, y).predict(X).mean() > PoissonNB().fit(X, y).predict(X).mean()
 
 
 # -- maximum likelihood is scikit-learn's ------------------------------------------------------------------------------

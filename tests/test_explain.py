@@ -183,3 +183,17 @@ def test_imdb_lists_words_that_a_person_expects(data_folder):
         bad, good = ({word for word, _ in found[label]} for label in (0, 1))
         assert {"worst", "bad", "waste", "awful", "terrible"} <= bad
         assert {"great", "wonderful", "excellent", "perfect"} <= good
+
+
+def test_sequences_are_explained_by_columns_made_missing():
+    generator = np.random.default_rng(3)
+    y = np.arange(30) % 2
+    X = [generator.normal(size=(6, 3)) + np.array([0.0, 2.0 * label, 0.0]) for label in y]
+    model = suffice.HMMClassifier(2, prior=1.0, changes=False, max_epochs=20, random_state=0).fit(X, y)
+    found = model.explain(X)
+    p = model.predict_proba(X)[np.arange(30), model.predict(X)]
+    np.testing.assert_allclose(found.log_odds, np.log(p) - np.log1p(-p), rtol=1e-6)
+    assert found.ranked(1)[0][0] == "x1"
+    gone = [np.column_stack([one[:, 0], np.full(len(one), np.nan), one[:, 2]]) for one in X]
+    q = model.predict_proba(gone)[np.arange(30), model.predict(X)]
+    np.testing.assert_allclose(found.parts[:, 1], found.log_odds - np.log(q) + np.log1p(-q), atol=1e-6)

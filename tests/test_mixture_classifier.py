@@ -272,6 +272,23 @@ def test_weight_two_is_the_row_twice_among_many_rows(family, loss, monkeypatch):
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=tolerance)
 
 
+def test_components_are_chosen_on_held_out_rows(tmp_path):
+    """Classes of corners of a square: two components each, one is not enough."""
+    rng = np.random.default_rng(0)
+    corners = rng.integers(2, size=(400, 2))
+    X, y = corners + 0.15 * rng.normal(size=(400, 2)), corners.sum(axis=1) % 2
+    model = MixtureClassifier("auto", random_state=0).fit(X[:200], y[:200])
+    assert model.n_components_ > 1
+    assert model.weights_.shape == (2, model.n_components_)
+    assert model.score(X[200:], y[200:]) > 0.98
+    save(model, tmp_path / "mixture.model")
+    np.testing.assert_array_equal(load(tmp_path / "mixture.model").predict_proba(X), model.predict_proba(X))
+    plain = np.hstack([corners[:, :1], rng.random((400, 1))])  # one component says it all
+    assert MixtureClassifier("auto", loss="nll", random_state=0).fit(plain + 0.1 * X, corners[:, 0]).n_components_ == 1
+    model.partial_fit(X[200:], y[200:])
+    assert model.n_components_ > 1
+
+
 def test_seeds_and_class_priors():
     X, y = data("gaussian")
     model = classifier("gaussian", "ncll", prior=1.0)

@@ -248,3 +248,11 @@ def test_rows_without_a_label_are_read_as_the_others():
 def test_other_powers_are_refused(power):
     with pytest.raises(ValueError, match="count_power"):
         MultinomialNB(count_power=power).fit(*bursts())
+
+
+def test_a_search_ends_where_every_score_is_zero():
+    asked = walk(Plan([1.0, 0.1], extend=3.0))
+    next(asked)
+    with pytest.raises(StopIteration):
+        for _ in range(20):
+            asked.send(np.zeros(5))

@@ -101,14 +101,8 @@ def small(kind, name, change, loss) -> bool:
 CASES = [cell for cell in grid() if FULL or small(*cell)]
 
 
-BELOW = {  # known and open: the recipe for tables trusts its held-out rows (.991 against .953 to .981 there), and few of 72 rows decide
-    *(("CategoricalNB", change) for change in ("plain", "constant", "duplicated", "cauchy")),
-    *(("tied", change) for change in ("plain", "constant", "duplicated", "cauchy")),
-    (
-        "BernoulliNB",
-        "cauchy",
-    ),  # maximum likelihood is kept, but 17 distinct rows give it a background that changes the argmax
-}
+# open: .991 of the 106 training rows are right when held out (maximum likelihood: .953 to .972), and 67 or 68 of the 72 test rows (71)
+BELOW = {("CategoricalNB", change) for change in ("plain", "constant", "duplicated", "cauchy")}
 
 
 @pytest.mark.parametrize(("kind", "name", "change", "loss"), CASES)
@@ -146,8 +140,8 @@ def test_any_step_size(kind, name, change, loss, step_size):
 
 
 def test_a_step_size_that_gets_nowhere_keeps_maximum_likelihood():
-    check("MultinomialNB", "digits", "plain", 1.0, "hinge", algorithm="stochastic", step_size=2e-3)
+    check("MultinomialNB", "digits", "plain", 1.0, "hinge", algorithm="stochastic", step_size=2e-4)
     train, _, y, _ = split("digits", "plain")
     model = clone(ESTIMATORS["MultinomialNB"]).set_params(loss="hinge", algorithm="stochastic", random_state=0)
-    assert "did not reach its accuracy" in model.set_params(step_size=2e-3).fit(train, y).stopped_
-    assert "did not reach its accuracy" not in model.set_params(step_size=1.0).fit(train, y).stopped_
+    assert "maximum likelihood was kept" in model.set_params(step_size=2e-4).fit(train, y).stopped_
+    assert "maximum likelihood was kept" not in model.set_params(step_size=1.0).fit(train, y).stopped_

@@ -10,20 +10,26 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
 from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier
+from suffice.choosing.calibration import clipped_losses, doubted_losses
+from suffice.experiments import EXPERIMENTS, Options
 from suffice.families.categorical import Categorical
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.families.gaussian_tied import GaussianTied
 from suffice.families.histogram import Histogram
 from suffice.families.poisson import Poisson
+from suffice.kernels.loops import chain as chains
 from suffice.kernels.loops import linear as loops
+from suffice.learners.linear.cells import BinsPart
 from suffice.learners.linear.conditional import CERTIFIED, Conditional
 from suffice.learners.linear.design import ClassSums, Design
+from suffice.learners.linear.metrics import Chain
 from suffice.learners.linear.settle import Tellers, settled
 from suffice.reading.bins import cuts_of
 from suffice.structures.joint import Joint
@@ -70,7 +76,7 @@ def test_gradient(gaps, is_tied):
     goal, *_ = problem_of(gaps, is_tied)
     rng = np.random.default_rng(1)
     for _ in range(3):
-        x, way = 0.5 * rng.normal(size=goal.scale.size), rng.normal(size=goal.scale.size)
+        x, way = 0.5 * rng.normal(size=goal.shape).ravel(), rng.normal(size=goal.shape).ravel()
         slope = (goal.value_and_gradient(x + 1e-6 * way)[0] - goal.value_and_gradient(x - 1e-6 * way)[0]) / 2e-6
         assert slope == pytest.approx(goal.value_and_gradient(x)[1] @ way, rel=1e-5, abs=1e-7)
 
@@ -99,16 +105,43 @@ def test_the_settled_density_has_the_moments_of_the_rows():
     np.testing.assert_allclose(poisson.count.sum(axis=0), w @ X[:, 4:5], atol=1e-2)
 
 
-def test_correlated_columns_keep_their_posteriors():
+@pytest.mark.parametrize("own", [1.0, 0.1, 0.0])
+def test_correlated_columns_keep_their_posteriors_and_have_the_covariance_of_the_rows(own):
     X, y = load_wine(return_X_y=True)
     model, weights, nothing = Joint.of(GaussianTied.for_data(X, 3)), np.ones(len(y)), np.zeros(0, dtype=int)
-    design = Design.of(model, X, y, weights, np.zeros(X.shape[1], dtype=bool), squares=False)
+    design = Design.of(model, X, y, weights, np.zeros(X.shape[1], dtype=bool), squares=False, own=own)
     goal = Conditional.of(design, ClassSums(design, y, weights, 3), 1.0, 0.0, True)
     T = goal.solved(None, 1e-10, 300)
     moments = settled(model, goal, T, Tellers(nothing, nothing))
     np.testing.assert_allclose(
         softmax(model.log_joint(moments, X), axis=1), softmax(goal.scores(T, design), axis=1), atol=1e-7
     )
+    mean, within = model.families[0].parameters(moments.columns[0])
+    apart = (mean - moments.mass @ mean) * np.sqrt(moments.mass)[:, None]
+    found, spread = within + apart.T @ apart, X.std(axis=0)
+    np.testing.assert_allclose(found / np.outer(spread, spread), np.corrcoef(X.T), atol=0.02)
+
+
+def test_rows_held_out_take_no_part_in_the_covariance():
+    X, y = load_wine(return_X_y=True)
+    model, weights = Joint.of(GaussianTied.for_data(X, 3)), np.ones(len(y))
+    train, held_out = np.arange(0, len(y), 2), np.arange(1, len(y), 2)
+    designs = []
+    for labels in (y, np.where(np.arange(len(y)) % 2, 0, y)):  # those of the rows held out are others
+        design = Design.of(model, X, labels, weights, np.zeros(X.shape[1], dtype=bool), squares=False, own=0.0)
+        designs.append(design.split(train, held_out, labels, weights, 0.0))
+    for one, other in zip(*designs, strict=True):
+        np.testing.assert_array_equal(one.dense, other.dense)
+
+
+def test_one_more_row_that_is_wrong():
+    """All rows right: the surer, the less they lose, but not with one more; where rows are wrong it changes little."""
+    y, sure = np.array([0, 1] * 20), np.array([[1.0, -1.0], [-1.0, 1.0]] * 20)
+    plain, doubted = (
+        [losses(t * sure, y).mean() for t in (1.0, 2.0, 10.0)] for losses in (clipped_losses, doubted_losses)
+    )
+    assert plain[0] > plain[1] > plain[2]
+    assert doubted[0] > doubted[1] < doubted[2]
 
 
 def test_kernels_and_their_twins():
@@ -118,12 +151,37 @@ def test_kernels_and_their_twins():
     found = scores.copy()
     assert loops.weigh_rows(found, y, weights, np.empty(found.size)) == pytest.approx(total)
     np.testing.assert_allclose(found, gradient, atol=1e-12)
-    offset, sizes, centre, T = np.array([0, 4]), np.array([4, 3]), rng.normal(size=7), rng.normal(size=(9, 2))
-    logits, g, back = np.empty((7, 2)), rng.normal(size=(7, 2)), np.empty((9, 2))
-    loops.walk(T, offset, sizes, centre, logits)
-    np.testing.assert_allclose(logits, loops.plain_walk(T, offset, sizes, centre))
-    loops.walk_back(g, offset, sizes, centre, back)  # the adjoint of a linear map
-    assert np.vdot(back, T) == pytest.approx(np.vdot(g, logits))
+
+
+def test_chains_and_their_twin():
+    rng = np.random.default_rng(0)
+    h, stiffness = rng.random((7, 2)), 3.0 * rng.random((7, 2))
+    stiffness[[0, 4]] = 0.0  # columns of four and of three cells
+    chain, g = Chain(h, stiffness), rng.normal(size=(7, 2))
+    for k in range(2):
+        below = np.append(-stiffness[1:, k], 0.0)
+        L = chains.plain_factor(h[:, k] + 1e-9 + stiffness[:, k] - below, below)
+        np.testing.assert_allclose(chain.variables(g)[:, k], L.T @ g[:, k], atol=1e-12)
+        np.testing.assert_allclose(chain.parameters(g)[:, k], np.linalg.solve(L.T, g[:, k]), atol=1e-10)
+        np.testing.assert_allclose(chain.pulled(g)[:, k], np.linalg.solve(L, g[:, k]), atol=1e-10)
+
+
+def test_bins_without_their_slope():
+    """The penalty is the least one over all slopes."""
+    rng = np.random.default_rng(0)
+    family = Histogram(2, 2, np.array([5, 4]), left=np.arange(9.0), right=np.arange(9.0) + 1)
+    centre, a, T = rng.normal(size=9), np.array([0.3, 0.7]), rng.normal(size=(9, 2))
+    part = BinsPart(family, np.zeros((9, 2)), False, slice(0, 9), np.zeros(9), centre=centre, a=a)
+
+    def lost(slopes):
+        found = 0.5 * float((a * slopes**2).sum())
+        for j, cells in enumerate((slice(0, 5), slice(5, 9))):
+            d = np.diff(T[cells] - np.outer(centre[cells], slopes[j]), axis=0)
+            found += 0.5 * len(d) / 9.0 * float((a * d**2).sum())
+        return found
+
+    least = minimize(lambda x: lost(x.reshape(2, 2)), np.zeros(4), tol=1e-12).fun
+    assert part.penalty(T, (T, None, None))[0] == pytest.approx(least, rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["continuous", "whole", "spike", "constant"])
@@ -280,3 +338,19 @@ def test_table_classifier_refuses_what_it_cannot_read():
         warnings.simplefilter("error")
         X, y = load_iris(return_X_y=True)
         assert TableClassifier().fit(X, y).predict(X[:2]).shape == (2,)
+
+
+def test_the_lectures_question(tmp_path):
+    report = EXPERIMENTS["lecture-discriminants"].run(Options(quick=True, folder=tmp_path, say=lambda text: None))
+    error = {row.name: row.ours for row in report.rows}
+    right, wrong = (
+        {
+            name: error[f"error, {name}, {kind} assumptions, 320 rows"]
+            for name in ("generative", "conditional", "margin")
+        }
+        for kind in ("right", "wrong")
+    )
+    assert max(right.values()) < min(right.values()) + 0.01  # level
+    assert wrong["generative"] > max(wrong["conditional"], wrong["margin"]) + 0.05  # robust
+    assert -0.6 < report.rows[-1].ours < -0.4  # consistent
+    assert report.pictures[0].exists()

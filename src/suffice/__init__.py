@@ -42,6 +42,8 @@ _HOMES = {
     "HMMTagger": "hmm",
     "MixedHMM": "hmm",
     "PoissonHMM": "hmm",
+    "DaskEngine": "engines.dask",
+    "engine": "engines.blocks",
     "save": "saving",
     "load": "saving",
     "TextClassifier": "text",
@@ -57,6 +59,8 @@ _HOMES = {
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` imports what is asked for
     from .discriminant import GaussianDiscriminant as GaussianDiscriminant
+    from .engines.blocks import engine as engine
+    from .engines.dask import DaskEngine as DaskEngine
     from .estimators.families import register_family as register_family
     from .figures import ConvergenceDisplay as ConvergenceDisplay
     from .figures import DensityDisplay as DensityDisplay

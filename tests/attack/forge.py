@@ -90,10 +90,38 @@ def models() -> list[Any]:
             rows["counts"]
         )
     )
+    made += sequences_and_regressors(rows, y)
     columns = ("a", "b", "c", "d")
     made.append(Trained(made[0], "table", columns, dict.fromkeys(columns, "numeric")))
     text = np.array(["one", "two", "three", "four"], dtype=object)
     made.append(Trained(made[3], "text", ("text",), {}, {}, text))
+    return made
+
+
+def sequences_and_regressors(rows: dict[str, np.ndarray], y: np.ndarray) -> list[Any]:
+    made: list[Any] = []
+    parts = {kind: [table[k : k + 3] for k in range(0, 24, 3)] for kind, table in rows.items()}
+    tags, few = [y[k : k + 3].tolist() for k in range(0, 24, 3)], {"prior": 1.0, "random_state": 0}
+    for family, kind in (("gaussian", "numbers"), ("categorical", "codes"), ("poisson", "counts")):
+        model = suffice.HMMClassifier(2, family=family, max_epochs=2, **few)
+        made.append(model.fit(parts[kind], y[:8]))
+        model = suffice.HMMClassifier(2, family=family, max_epochs=2, **few)
+        made.append(model.partial_fit(parts[kind], y[:8], classes=[0, 1, 2]))
+    made.append(suffice.GaussianHMM(2, algorithm="variational", max_iter=3, random_state=0).fit(rows["numbers"]))
+    made.append(suffice.GaussianHMM(2, n_mixtures=2, max_iter=3, random_state=0).fit(rows["numbers"]))
+    made.append(suffice.HMMTagger("gaussian", max_iter=2, **few).fit(parts["numbers"], tags))
+    made.append(suffice.HMMTagger("categorical", min_count=2, max_iter=2, **few).fit(parts["codes"], tags))
+    sentences = [["the", "dog", "barks"], ["a", "cat", "sleeps"]] * 3
+    made.append(suffice.TextTagger(max_iter=2, **few).fit(sentences, [["D", "N", "V"]] * 6))
+    made.append(suffice.TextClassifier(max_epochs=2, **few).fit([" ".join(words) for words in sentences], [0, 1] * 3))
+    made.append(suffice.GaussianRegressor().fit(rows["numbers"], rows["numbers"][:, 0]))
+    made.append(suffice.GaussianRegressor(kinds="categorical").fit(rows["codes"], rows["numbers"][:, :2]))
+    made.append(
+        suffice.MixtureRegressor(2, n_members=1, max_iter=3, random_state=0).fit(rows["numbers"], rows["numbers"][:, 0])
+    )
+    mixed = suffice.MixtureRegressor(1, n_members=2, kinds="count", family="poisson", max_iter=3, random_state=0)
+    made.append(mixed.fit(rows["counts"], rows["counts"][:, 0]))
+    made.append(suffice.TableClassifier(max_seconds=0.01).fit(rows["numbers"], y))
     return made
 
 
@@ -189,7 +217,7 @@ def changed(way: str, array: np.ndarray, generator: np.random.Generator) -> np.n
         kind = str(generator.choice(["f4", "i8", "u1", ">f8", "U3", "c16", "?", "M8[s]", "f2"]))
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return array.astype(kind) if kind != "M8[s]" else np.zeros(array.shape, kind)
+            return array.astype(kind) if kind != "M8[s]" and array.dtype.kind != "U" else np.zeros(array.shape, kind)
     if way == "value" and array.size and array.dtype.kind in "fiu":
         array = array.copy()
         cell = generator.choice(CELLS) if array.dtype.kind == "f" else generator.choice([0, 100, 10**6, 2**31 - 1])
@@ -209,20 +237,32 @@ def use(model: Any) -> str:
     n = getattr(estimator, "n_features_in_", 4)
     n = n if isinstance(n, int) and 0 < n < 100 else 4
     X = np.random.default_rng(1).integers(0, 3, (5, n)).astype(float)
-    gaps = X.copy()
+    gaps: Any = X.copy()
     gaps[0, 0] = np.nan
+    if isinstance(estimator, suffice.HMMClassifier):
+        X, gaps = [X[:3], X[3:]], [gaps[:3], gaps[3:]]
+    if isinstance(estimator, (suffice.TextClassifier, suffice.TextTagger)):
+        X = gaps = (
+            ["the dog", "a new cat"]
+            if isinstance(estimator, suffice.TextClassifier)
+            else [["the", "dog"], ["a", "new", "cat"]]
+        )
     calls = [(name, (gaps if name in ("impute", "sample_missing") else X,), {}) for name in METHODS]
     calls += (
         [
             ("sample", (3,), {"random_state": 0}),
-            ("partial_fit", (X, getattr(estimator, "classes_", [0])[:1].repeat(5)), {}),
+            ("partial_fit", (X, getattr(estimator, "classes_", [0])[:1].repeat(len(X))), {}),
         ]
         if isinstance(getattr(estimator, "classes_", None), np.ndarray)
         else [("sample", (3,), {"random_state": 0}), ("partial_fit", (X,), {})]
     )
     labels = getattr(estimator, "classes_", None)
-    labels = (labels[:1].repeat(5),) if isinstance(labels, np.ndarray) and labels.ndim == 1 else ()
+    labels = (labels[:1].repeat(len(X)),) if isinstance(labels, np.ndarray) and labels.ndim == 1 else ()
+    if hasattr(estimator, "committees_"):
+        labels, calls = (np.ones(len(X)),), [call for call in calls if call[0] != "partial_fit"]
+        calls += [(name, (X,), {}) for name in ("predict_quantiles", "predict_interval", "sample_y", "components")]
     calls += [("sample", (3,), {"random_state": 0}), ("partial_fit", (X, *labels), {}), ("top_words", (), {})]
+    calls += [("explain", (X,), {}), ("telling_words", (), {})]
     for name, arguments, options in calls:
         method = getattr(estimator, name, None)
         if not callable(method):

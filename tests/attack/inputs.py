@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from attack.cast import CHAIN, CLASSIFIER, COVARIANCES, MIXTURE, NETWORK, Report, cast, main, parameters, plain_rows
+from attack.cast import COVARIANCES, LABELLED, NETWORK, Report, asked, cast, main, parameters, plain_rows, training
 
 ODD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 1e16, -1.0, 0.5, 1e99, -999999999.0, 2.0**53 + 1)
 ANSWERS = (
     "predict", "predict_proba", "predict_joint_log_proba", "score_samples", "impute", "sample_missing", "transform", "filter", "decode",
-    "predict_component_proba", "reconstruct", "forecast", "score_steps",
+    "predict_component_proba", "reconstruct", "forecast", "score_steps", "explain", "predict_quantiles", "predict_interval", "sample_y",
 )  # fmt: skip
 CHANGES: dict[str, tuple] = {
     "n_components": (1, 3, 9), "class_prior": ([0.5, 0.5], [0.2, 0.3, 0.5], np.full(10**5, 1e-5), "x"), "n_states": (1, 5, 9),
@@ -127,12 +127,16 @@ def call(
     if method is None:
         return ""
     options: dict[str, Any] = {}
-    arguments: tuple = (3,) if name == "sample" else (X,)
-    if name in ("fit", "partial_fit") and group in (CLASSIFIER, "topics") and hasattr(model, "class_prior"):
-        arguments = (X, y)
-        options = {"classes": [0, 1, 2]} if name == "partial_fit" else {}
-    if name in ("fit", "partial_fit") and generator.random() < 0.2 and group in (CLASSIFIER, MIXTURE, CHAIN):
-        options["sample_weight"] = generator.choice([0.0, 1.0, -1.0, np.nan, 1e300], n, p=[0.1, 0.6, 0.1, 0.1, 0.1])
+    arguments: tuple = (3,)
+    if name in ("fit", "partial_fit"):
+        weight = None
+        if generator.random() < 0.2:
+            weight = generator.choice([0.0, 1.0, -1.0, np.nan, 1e300], n, p=[0.1, 0.6, 0.1, 0.1, 0.1])
+        arguments, options = training(model, group, X, y, weight)
+        if name == "partial_fit" and len(arguments) > 1 and group in LABELLED:
+            options["classes"] = [0, 1, 2]
+    elif name != "sample":
+        arguments = (asked(model, group, X),)
     try:
         answer = method(*arguments, **options)
         report.count("worked")
@@ -148,9 +152,11 @@ def call(
         bad = [key for key, array in parameters(model) if not np.isfinite(array).all()]
         return f"{name} left {bad[0]} not finite" if bad else ""
     if name in ("predict_proba", "predict_component_proba") and group != NETWORK:
-        answer = np.asarray(answer).reshape(len(answer), -1) if len(answer) else np.zeros((0, 1))
-        if len(answer) and not np.abs(answer.sum(axis=1) - 1).max() <= 1e-12:
-            return f"{name} has rows that do not add up to one"
+        for part in answer if isinstance(answer, list) else [np.asarray(answer)]:
+            axis = tuple(range(1, np.ndim(part))) if name == "predict_component_proba" else -1
+            totals = np.sum(part, axis=axis) if np.size(part) else np.ones(1)
+            if not np.abs(totals[~np.isnan(totals) | (np.ndim(part) < 3)] - 1).max(initial=0.0) <= 1e-12:
+                return f"{name} has rows that do not add up to one"  # padding of an (N, T, K) answer is NaN
     return ""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from attack.cast import CHAIN, CLASSIFIER, NETWORK, TOPICS, Report, cast, main, parameters, plain_rows
+from attack.cast import LABELLED, NETWORK, REGRESSOR, Report, asked, cast, main, parameters, plain_rows, training
 
 SCALES = (1e-300, 1e-200, 1e-150, 1e-100, 1e-30, 1e-8, 1.0, 1.0, 1.0, 1e8, 1e30, 1e39, 1e80, 1e99, 1e150, 1e200, 1e300)
 ODD = (-999999999.0, 1e80, -1e80, 1e99, 1e-320, 5e-324, 0.0, 1e16, 2.0**53 + 1)
@@ -54,20 +54,14 @@ def weights(n: int, generator: np.random.Generator) -> np.ndarray | None:
 
 
 def fitted(model: Any, group: str, X: Any, y: np.ndarray, weight: np.ndarray | None, *, stream: bool) -> Any:
-    if group == CHAIN:
-        cut = len(X) // 2
-        parts = [X[:cut], X[cut:]]
-        return (model.partial_fit if stream else model.fit)(parts, sample_weight=None if weight is None else weight[:2])
-    if group == NETWORK or (not hasattr(model, "classes_") and type(model).__name__ == "LatentDirichletAllocation"):
-        return model.fit(X)
-    if group in (CLASSIFIER, TOPICS):
-        if stream:
-            return model.partial_fit(X, y, classes=[0, 1, 2], sample_weight=weight)
-        return model.fit(X, y, sample_weight=weight)
-    return (model.partial_fit if stream else model.fit)(X, sample_weight=weight)
+    arguments, options = training(model, group, X, y, weight)
+    if not stream or group == NETWORK or not hasattr(model, "partial_fit"):
+        return model.fit(*arguments, **options)
+    classes = {"classes": [0, 1, 2]} if len(arguments) > 1 and group in LABELLED else {}
+    return model.partial_fit(*arguments, **options, **classes)
 
 
-def wrong(model: Any, rows: np.ndarray) -> str:
+def wrong(model: Any, rows: Any, group: str) -> str:
     """What is wrong with the answers about rows; "" if nothing is."""
     for name, array in parameters(model):
         if not np.isfinite(array).all():
@@ -76,7 +70,8 @@ def wrong(model: Any, rows: np.ndarray) -> str:
         if not hasattr(model, name):
             continue
         try:
-            answer = np.asarray(getattr(model, name)(rows))
+            answer = getattr(model, name)(rows)
+            answer = np.concatenate(answer) if isinstance(answer, list) else np.asarray(answer)
         except ValueError as error:
             if name == "filter" or "X" in str(error) or "sequence" in str(error):
                 continue
@@ -93,7 +88,7 @@ def wrong(model: Any, rows: np.ndarray) -> str:
                 answer = np.asarray(getattr(model, name)(rows))
             except ValueError:
                 continue
-            if name == "score_samples" and np.isnan(answer.astype(float)).any():
+            if (name == "score_samples" or group == REGRESSOR) and np.isnan(answer.astype(float)).any():
                 return f"{name} is NaN"
     return ""
 
@@ -123,7 +118,7 @@ def storm(count: int = 1000, seed: int = 0) -> Report:
             report.count("fitted")
             new = np.concatenate([X, nasty(kind, 6, d, generator)])
             try:
-                reason = wrong(model, new)
+                reason = wrong(model, asked(model, group, new), group)
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"[:300]
         arithmetic = [w for w in told if issubclass(w.category, RuntimeWarning)]

@@ -61,13 +61,15 @@ def uniform(model: Any, statistics, setting: Setting, squared_row: float, leanin
         count *= np.exp(setting.second * (leanings(model, statistics) if leaning is None else leaning))
     if setting.common:
         count *= np.exp(setting.common * common)[:, None]
+    family = model.family
+    count = count if family.alike is None else count * family.alike[:, None]
     return model.of_counts(np.full(model.n_outcomes, FLAT_OUTCOMES), count)
 
 
 def leanings(model: Any, statistics) -> np.ndarray:
     """Log naive Bayes probabilities of the words, centred over the outcomes."""
     count = model.counts_of(statistics)
-    logs = np.log(count + 1.0) - np.log(count.sum(axis=0) + len(count))
+    logs = np.log(model.family.of_each_word(count) + 1.0) - np.log(count.sum(axis=0) + model.n_words)
     return logs - logs.mean(axis=1, keepdims=True)
 
 
@@ -82,14 +84,15 @@ def tellings(model: Any, statistics) -> np.ndarray:
     count, told = model.words_of_outcomes(statistics), np.empty(model.n_features)
     usual = np.maximum(count.sum(axis=0) / max(float(count.sum()), 1e-300), 1e-300)
     typical = model.squared_row / model.length  # value of a word, so that units do not matter
-    informations(count, usual, DOUBT * model.n_outcomes * typical, told)
+    informations(model.family.of_each_word(count), usual, DOUBT * model.n_outcomes * typical, told)
     return np.log(np.sqrt(2.0 * np.maximum(told, 0.0)) + LEAST_TOLD)
 
 
-def commonness(X, weights: np.ndarray) -> np.ndarray:
+def commonness(X, weights: np.ndarray, alike: np.ndarray | None = None) -> np.ndarray:
     """log(1 + rows that have the word) of every word, centred over what is in the rows, so that a power of it leaves the strength
     its sense. Labels take no part."""
     n_rows, squares = column_sizes(X, weights)
+    squares = squares if alike is None else squares / alike
     logs = np.log1p(n_rows)
     return logs - float(squares @ logs) / max(float(squares.sum()), 1e-300)
 
@@ -97,3 +100,10 @@ def commonness(X, weights: np.ndarray) -> np.ndarray:
 def mean_squared_row(X, weights: np.ndarray) -> float:
     squares = np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else row_sizes(X)[1]
     return max(float(weights @ squares) / float(weights.sum()), 1e-12)
+
+
+def strengths(n_rows: float, n_outcomes: int) -> list[float]:
+    """From a tenth of the rows down by threes to a fraction of a pseudo-example for each outcome."""
+    strongest, weakest = max(0.1 * n_rows, 3.0 * n_outcomes), max(0.2 * n_outcomes, 1e-4 * n_rows)
+    count = max(2, int(np.ceil(np.log(strongest / weakest) / np.log(3.0))) + 1)
+    return [float(value) for value in strongest * 3.0 ** -np.arange(count)]

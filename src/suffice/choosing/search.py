@@ -83,11 +83,11 @@ class Tried:
 
     def along_path(self, base: Setting, strengths: Sequence[float]) -> Walk:
         """The strengths in turn, until two in a row are no better."""
-        idle = 0
+        idle, lowest = 0, np.inf
         for strength in strengths:
-            lowest = min(self.scores.values(), default=np.inf)
             found = yield from self.score(replace(base, strength=strength))
             idle = idle + 1 if found > lowest * (1 - 0.1 * ENOUGH) else 0
+            lowest = min(lowest, found)
             if idle == 2:
                 break
 
@@ -134,7 +134,7 @@ class Tried:
         while plan.extend and self.best().strength == max(setting.strength for setting in self.scores):
             lowest = min(self.scores.values())
             stronger = replace(plan.base, strength=self.best().strength * plan.extend)
-            if (yield from self.score(stronger)) > lowest * (1 - ENOUGH):
+            if (yield from self.score(stronger)) >= lowest * (1 - ENOUGH):  # also where all scores are 0
                 break
 
     def along_axis(self, axis: Axis, strengths: list[float]) -> Walk:

@@ -16,7 +16,7 @@ import numpy as np
 from ..engines.threads import Engine
 from ..learners.problem import Problem
 from ..learners.watch import Watch
-from .calibration import best_temperature, clipped_losses
+from .calibration import best_temperature
 from .recipes.base import Choice, Fold, HeldOut, Recipe, Trained, Warm
 from .unlabelled import choose_weight, weighted
 
@@ -27,7 +27,10 @@ def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm 
     """The fit of a problem by a recipe, and what was chosen."""
     recipe.refuse(problem)
     labelled = problem.labelled()
-    choice = recipe.settled(labelled) or chosen(recipe.prepared(labelled), recipe, generator, watch.child("choice"))
+    choice = recipe.settled(labelled)
+    if choice is None:
+        own = labelled if labelled.blocks is None else replace(labelled, blocks=None)  # a choice is made on the sample
+        choice = chosen(recipe.for_choice(recipe.prepared(own)), recipe, generator, watch.child("choice"))
     weight = recipe.options.unlabelled_weight
     is_complete = labelled is problem or weight == 0 or recipe.n_classes(problem) == 1
     if is_complete or recipe.fits_labelled_first:
@@ -124,7 +127,7 @@ class Trial:
         temperature = 1.0
         if self.recipe.calibrates:
             temperature = best_temperature(scores, y, weights, precision=1e-2 if self.recipe.counts_errors else 1e-3)
-        losses = weights * clipped_losses(temperature * scores, y)
+        losses = weights * self.recipe.losses(temperature * scores, y)
         if self.recipe.counts_errors:  # words that calibrate to the same log-loss can differ by a point of accuracy
             losses += weights * (scores.argmax(axis=1) != y)
         return temperature, losses

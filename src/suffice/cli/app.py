@@ -34,7 +34,8 @@ HELP = """Generative models from files: train, predict, evaluate, inspect.
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
 MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, lda (topics) or hmm (sequences)."""
+mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (compares them), lda (topics)
+or hmm (sequences)."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -112,6 +113,15 @@ def train(
     ] = 256,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 1 << 16,
     max_words: Annotated[int | None, typer.Option(help="Of texts: only the most frequent words.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Processes of a dask cluster on this machine; a pattern of files in blocks."),
+    ] = None,
+    scheduler: Annotated[str | None, typer.Option(metavar="URL", help="Of a dask cluster: tcp://host:8786.")] = None,
+    scheduler_file: Annotated[str | None, typer.Option(metavar="FILE", help="Of a dask cluster.")] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Of data in blocks: from where the same training goes on.")
+    ] = None,
     sequence: Annotated[
         str | None, typer.Option(metavar="COL", help="Of hmm: which sequence a row is a step of.")
     ] = None,
@@ -127,7 +137,7 @@ def train(
 
     Says how the columns were read, scores on rows held out, and what was kept; the model is trained on all rows."""
     from ..losses import LOSSES
-    from . import regression, sequences, training
+    from . import regression, scale, sequences, training
     from .guarding import refuse_overwriting
     from .holding import check
     from .notices import UsageError
@@ -149,6 +159,12 @@ def train(
     }
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
     all_kinds = "categorical" if model == "categorical-nb" else kinds
+    where = scale.Where(workers, scheduler, scheduler_file, checkpoint)
+    if where or scale.is_pattern(data):
+        params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
+        options = scale.options_of(options, all_kinds, format, max_words)
+        scale.train(data, output, model=model, params=params, where=where, options=options)
+        return
     reader = reader_of(data, format, chunk_rows=chunk_rows, kinds=all_kinds, **options)
     params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
     if model != "hmm" and (sequence or time):

@@ -38,6 +38,7 @@ MODELS = {
     "discriminant": ("suffice.discriminant:GaussianDiscriminant", {NUMERIC}),
     "mixture": ("suffice.mixture:MixtureClassifier", {NUMERIC, CATEGORICAL}),
     "hmm": ("suffice.hmm:HMMClassifier", {NUMERIC, CATEGORICAL}),
+    "table": ("suffice.table:TableClassifier", {NUMERIC, CATEGORICAL}),
 }
 CHOICES = ["naive-bayes", *MODELS]
 
@@ -134,6 +135,14 @@ def _kept(estimator: Any) -> str:
     choice = getattr(estimator, "choice_", None)
     if choice is None:
         return ""
+    if isinstance(choice, list):  # of a TableClassifier: all that was compared
+        from .tables import aligned
+
+        rows = [["compared", "log-loss", "accuracy", ""]]
+        for each in choice:
+            figures = f"{each['log_loss']:.4f}", f"{each['accuracy']:.4f}"
+            rows.append([each["model"], *figures, "kept" if each["kept"] else ""])
+        return "\n".join(aligned(rows))
     loss, reason = getattr(estimator, "loss", ""), getattr(choice, "reason", "")
     if getattr(choice, "setting", None) is None and loss != "nll" and "was given" not in reason:
         return f"kept: {type(estimator).__name__} at maximum likelihood ({reason})"

@@ -24,6 +24,8 @@ PASSED_ON = ("data", "learner", "m_step", "max_iter", "batch_size", "n_sweeps", 
              "step", "joint_step", "greedy_share", "alpha", "penalty", "dispersion", "activity", "max_weight",
              "learning_rate", "max_minutes", "n_jobs")  # fmt: skip
 
+COUNT = [Interval(Integral, 1, None, closed="left")]
+
 
 class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A directed network of binary units, learned by Monte Carlo EM (Neal 1992; Song et al. 2016).
@@ -125,14 +127,12 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         "learner": [StrOptions({"mcem", "rec-mcem", "sgd", "gibbs", "vb", "nvil"})],
         "m_step": [StrOptions({"kron", "pg", "sgd"})],
         "rate": [StrOptions({"linear", "power"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
-        "n_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "inner_updates": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [*COUNT, StrOptions({"auto"})],
+        "batch_size": [*COUNT, None],
+        **dict.fromkeys(("n_sweeps", "n_samples", "inner_updates", "n_temperatures", "n_jobs"), COUNT),
         "step": [Interval(Real, 0, 1, closed="right")],
-        "greedy_share": [Interval(Real, 0, 1, closed="left")],
         "joint_step": [Interval(Real, 0, 1, closed="right")],
+        "greedy_share": [Interval(Real, 0, 1, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "penalty": [Interval(Real, 0, None, closed="left")],
         "dispersion": [Interval(Real, 0, None, closed="neither")],
@@ -141,8 +141,6 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "with_labels": ["boolean"],
         "binarize": [Real, None],
-        "n_temperatures": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 

@@ -33,6 +33,7 @@ from .checks import check_class_prior, check_training
 from .contract import Contract
 from .explaining import Explains
 from .kinds import Path, Seed
+from .scale import scaled
 
 ALGORITHMS = ("auto", "lbfgs", "incremental", "stochastic", "batch", "paper")
 QUASI_NEWTON = ("auto", "lbfgs")  # of dense tables under the conditional likelihood
@@ -57,27 +58,12 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     _softness = 0.0  # of the hinge's corner
 
     def __init__(
-        self,
-        *,
-        loss: str = "ncll",
-        prior: float | str = "auto",
-        algorithm: str = "auto",
-        step_size: float | None = None,
-        max_epochs: int = 100,
-        tol: float = 1e-3,
-        average: bool = True,
-        class_prior: Any = None,
-        class_weight: Any = None,
-        unlabelled_weight: float | str = "auto",
-        unlabelled: Any = "auto",
-        random_state: Seed = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        checkpoint: Path = None,
-        checkpoint_minutes: float = 3.0,
+        self, *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
+        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None, class_weight: Any = None,
+        unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", random_state: Seed = None, verbose: int = 0,
+        warm_start: bool = False, n_jobs: int | None = None, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
         resume: Path | bool = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.prior = prior
         self.algorithm = algorithm
@@ -141,13 +127,13 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            NaN, None and pandas NA are missing cells.
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), or data in blocks
+            NaN, None and pandas NA are missing cells. A `suffice.files.Dataset` has its own labels; y of a dask collection is one too.
         y : array-like of shape (n_samples,)
             None or NaN is a row without a label; so is -1 where y is of whole numbers and has at least two other labels, none
             of them negative.
@@ -160,12 +146,15 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         """
         self._check_parameters()
         loss, reader, before = self._loss(), self._reader(), dict(vars(self))
+        whole = scaled(self, X, y, sample_weight, labelled=True)
+        if whole is not None:
+            X, y, sample_weight = whole.sample.X, whole.sample.y, whole.sample.weights
         y, unlabelled = (y, None) if y is None else split_labels(y, marker=self.unlabelled)
         X, y = self._validated(reader, X, y, reset=True)
         self.classes_, codes = encoded(y, unlabelled)
         check_class_prior(self.class_prior, self.classes_)
         weights = checked_weights(sample_weight, X)
-        watch = self._watch(X, codes, weights)
+        watch = self._watch(X, codes, weights) if whole is None else whole.watch(self)
         used = np.flatnonzero(weights > 0)
         if not (codes[used] >= 0).any():
             raise ValueError("sample_weight is zero for every row: at least one row needs a positive weight")
@@ -179,6 +168,9 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         with one_blas_thread():
             problem = self._problem(reader, rows, codes, weights, loss)
             recipe = self._recipe(reader, problem.model).for_rows(problem)
+            if whole is not None:
+                problem = replace(problem, blocks=whole.labelled_rows(self, reader, problem.model, recipe))
+                self.class_count_ = whole.class_count
             warm = self._warm(before, reader, problem.model)
             if warm is not None and warm.structure is not None:
                 problem = replace(problem, model=warm.structure)

@@ -55,12 +55,13 @@ class Contract(Habits):
                     f"{name}={getattr(self, name)!r:.80}, but the model was fitted with {name}={before:.80}: call `fit` to change it"
                 )
 
-    def _watch(self, *data: Any) -> Watch:
-        """The observer of a fit on these arrays."""
+    def _watch(self, *data: Any, kept: tuple | None = None) -> Watch:
+        """The observer of a fit on these arrays; `kept` is (checkpoint, resume) where they are not the estimator's own."""
+        checkpoint, resume = (self.checkpoint, self.resume) if kept is None else kept
         if not (isinstance(self.checkpoint_minutes, (int, float, np.number)) and self.checkpoint_minutes >= 0):
             raise ValueError(f"checkpoint_minutes={self.checkpoint_minutes!r} is not a number >= 0")
         report = self._report if self.verbose else None
-        if self.checkpoint is None and self.resume in (None, False):
+        if checkpoint is None and resume in (None, False):
             return Watch(report)
         parameters = self.get_params(deep=False).items()
         identity = {name: _identity_of(value) for name, value in parameters if name not in (*FREE, *self._free)}
@@ -69,7 +70,7 @@ class Contract(Habits):
             **identity,
             "data": digest(*(part for table in data for part in parts_of(table))),
         }
-        return Watch(report, Keeper(self.checkpoint, self.checkpoint_minutes, self.resume, identity, Journal()))
+        return Watch(report, Keeper(checkpoint, self.checkpoint_minutes, resume, identity, Journal()))
 
     def _fit_seed(self, watch: Watch) -> int:
         """The seed of a fit; the same one when it resumes, whatever `random_state` is."""

@@ -221,6 +221,9 @@ def check_alike(name: str, structure: Any, template: Any) -> None:
     require(not different, f"{name} has another {', '.join(different)} than the model")
     if isinstance(template, Chain):
         check_alike(f"{name}.emissions", structure.emissions, template.emissions)
+        for part in ("n_mixtures", "emission_of", "row_ties"):
+            own, wanted = getattr(structure, part), getattr(template, part)
+            require((own is None) == (wanted is None) and np.array_equal(own, wanted), f"{name}.{part} is another one")
     if isinstance(template, Joint):
         require(
             len(structure.families) == len(template.families), f"{name} must have {len(template.families)} families"
@@ -297,9 +300,8 @@ def check_stream(name: str, value: Any, estimator: Any, depth: int = 0) -> None:
             )
             check_record(name, value, structure)
     elif isinstance(value, (Joint, Chain)):
-        check_alike(
-            name, value, structure.emissions if isinstance(structure, Chain) and isinstance(value, Joint) else structure
-        )
+        chain = getattr(structure, "chain", structure)  # that of every class, where there are classes
+        check_alike(name, value, chain.emissions if isinstance(chain, Chain) and isinstance(value, Joint) else chain)
     elif isinstance(value, ComponentPrior):
         check_stream(f"{name}.model", value.model, estimator, depth + 1)
         parts = zip(value.model.families, value.model.no_statistics().columns, strict=True)

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,7 @@ from ..choosing.folds import deal
 from ..reading.frames import columns_of, is_frame, names_of, taken, without
 from ..reading.guards import all_or_nothing, checked_weights
 from ..reading.labels import split_labels
+from . import loaded_others
 from .discriminant import GaussianDiscriminant
 from .kinds import Seed
 from .mixture import MixtureClassifier
@@ -128,7 +130,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         X = X if is_frame(X) or hasattr(X, "dtype") else np.asarray(X)
         self.dropped_: list[Any] = ids_of(X)
         kept = self._columns(X)
-        if len(kept.shape) != 2 or y is None:  # refused as every classifier refuses it
+        if len(kept.shape) != 2 or y is None or hasattr(kept, "toarray"):  # refused as every classifier refuses it
             return MixedNB().fit(kept, y)
         labels, unlabelled = split_labels(y)
         if len(labels) != kept.shape[0] or kept.shape[0] == 0:
@@ -247,9 +249,22 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         X = self._columns(X)
         return np.mean([model.predict_proba(X) for model in [self.model_, *self.others_]], axis=0)
 
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """log p(y | x)."""
+        check_is_fitted(self)
+        X = self._columns(X)
+        logs = [model.predict_log_proba(X) for model in [self.model_, *self.others_]]
+        return logsumexp(logs, axis=0) - np.log(len(logs))
+
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+        """log p(x, y) under the model that was kept."""
+        check_is_fitted(self)
+        return self.model_.predict_joint_log_proba(self._columns(X))
+
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        found = self.predict_proba(X)
+        return self.classes_[found.argmax(axis=1)]
 
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x): the log-density of every row (of its observed cells)."""
@@ -265,6 +280,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one)."""
         check_is_fitted(self)
         return self.model_.impute(self._columns(X), y)
+
+    def _check_loaded(self) -> None:
+        loaded_others.check_table(self)
 
     def __sklearn_tags__(self) -> Any:
         return MixedNB().__sklearn_tags__()

@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from ..reading.labels import class_weights, encoded, split_labels
+from . import loaded_others
 from .explaining import telling_columns
 from .habits import Habits
 from .kinds import Path, Seed
@@ -113,11 +114,8 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
     def fit(self, documents: Any, y: Any, sample_weight: ArrayLike | None = None) -> TextClassifier:
         """Learn from documents (an iterable of strings) and their labels."""
         documents = checked(documents)
-        counter, weigher = self._begun(documents)
-        counts = counter.transform(documents)
-        model = self._model()
-        rows = counts if weigher is None else weigher.transform(counts, copy=False)
-        model.fit(rows, y, self._weights(y, sample_weight))
+        counter, weigher, rows = self._begun(documents)
+        model = self._model().fit(rows, y, self._weights(y, sample_weight))
         return self._keep(counter, weigher, model)
 
     def partial_fit(
@@ -132,10 +130,8 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         if hasattr(self, "model_"):
             self.model_.partial_fit(self.rows_of(documents), y, classes, self._weights(y, sample_weight))
             return self
-        counter, weigher = self._begun(documents)
-        counts, model = counter.transform(documents), self._model()
-        rows = counts if weigher is None else weigher.transform(counts, copy=False)
-        model.partial_fit(rows, y, classes, self._weights(y, sample_weight))
+        counter, weigher, rows = self._begun(documents)
+        model = self._model().partial_fit(rows, y, classes, self._weights(y, sample_weight))
         return self._keep(counter, weigher, model)
 
     def _keep(self, counter: CountVectorizer, weigher: TfidfTransformer | None, model: MultinomialNB) -> TextClassifier:
@@ -144,12 +140,15 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         return self
 
     def _begun(self, documents: list[Any]) -> Any:
-        """What counts the words of these documents, and what weighs them."""
+        """What counts the words of these documents, what weighs them, and the documents as rows."""
         if self.weighing not in WEIGHINGS:
             raise ValueError(f"weighing={self.weighing!r} is not one of {', '.join(map(repr, WEIGHINGS))}")
         counter = self._counting(min_df=self.min_documents, max_features=self.max_words)
         counts = counter.fit_transform(documents)
-        return counter, TfidfTransformer(sublinear_tf=True).fit(counts) if self.weighing == "tfidf" else None
+        if self.weighing != "tfidf":
+            return counter, None, counts
+        weigher = TfidfTransformer(sublinear_tf=True).fit(counts)
+        return counter, weigher, weigher.transform(counts, copy=False)
 
     def _counting(self, **options: Any) -> CountVectorizer:
         return CountVectorizer(
@@ -217,7 +216,8 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         Explanation, or of one string a list of (word, part): the words that spoke most, the first first.
         """
         is_one = isinstance(documents, str)
-        found = self.model_.explain(self.rows_of([documents] if is_one else documents), y)
+        rows = self.rows_of([documents] if is_one else documents)
+        found = self.model_.explain(rows, y)
         found.names = self.vocabulary_.tolist()
         return found.of_row(0, top) if is_one else found
 
@@ -225,6 +225,9 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         """{label: [(word, log-odds)]}: the words of an average weight that speak most for each label against the rest."""
         check_is_fitted(self, "model_")
         return telling_columns(self.model_, self.vocabulary_, n_words)
+
+    def _check_loaded(self) -> None:
+        loaded_others.check_text(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

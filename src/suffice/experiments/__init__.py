@@ -63,6 +63,9 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in [
         Experiment("lecture-auxiliary", "Likelihood and auxiliary function of a mixture", 0.5, "lectures.auxiliary"),
+        Experiment(
+            "lecture-discriminants", "Generative, conditional, margin: which is better?", 2, "lectures.discriminants"
+        ),
         Experiment("lecture-strings", "A mixture of string patterns, learned by EM", 0.5, "lectures.strings"),
         Experiment("hmm-lecture", "A hidden Markov model with states observed and hidden", 0.5, "lectures.chains"),
         Experiment("hmm-classifiers", "Hidden Markov models as classifiers of sequences", 30, "sequences.classifiers"),

@@ -45,6 +45,9 @@ class Family(ABC):
     kernels = ""  # module of the compiled kernels, as one imports it; outside of this package too
     takes_sparse = False  # rows come as sparse counts only
     table_prior = True  # priors are measured in rows; False: in words
+    takes_codes = (
+        False  # columns are codes of categories: natural parameters are one table of cells, outcomes side by side
+    )
     is_normalised = False  # whether A(theta) is zero for what `natural_of` gives
     outcome_axis = 0  # of the arrays of a record
     conditional = ""  # how `learners.linear` takes its columns; "": not at all

@@ -49,6 +49,7 @@ class Categorical(Family):
 
     kernels = "suffice.kernels.families.categorical"
     conditional = "categories"
+    takes_codes = True
     outcome_axis = -1
     is_normalised = True
 

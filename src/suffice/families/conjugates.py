@@ -32,7 +32,8 @@ def dirichlet_divergence(a: np.ndarray, b: np.ndarray) -> float:
 
 def gamma_divergence(shape, rate, shape0, rate0) -> float:
     terms = (shape - shape0) * digamma(shape) - gammaln(shape) + gammaln(shape0)
-    return float(np.sum(terms + shape0 * (np.log(rate) - np.log(rate0)) + shape * (rate0 - rate) / rate))
+    with np.errstate(over="ignore"):  # as far as can be said: a divergence that is infinite is never the least
+        return float(np.sum(terms + shape0 * (np.log(rate) - np.log(rate0)) + shape * (rate0 - rate) / rate))
 
 
 def log_determinant(matrices: np.ndarray) -> np.ndarray:

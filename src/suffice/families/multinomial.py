@@ -47,8 +47,12 @@ class Multinomial(Family):
     length: float = 1.0  # mean length of a row: what one example adds to a block's weight
     unit: float = 1.0  # the smallest count: pseudo-counts are measured in it, so that the units of X do not matter
     squared_row: float = 1.0  # mean squared Euclidean norm of a row
+    alike: np.ndarray | None = None  # how many words every column stands for (`lone_words`); None: one
 
-    stored_as: ClassVar[dict[str, str]] = {name: "number (0.." for name in ("length", "unit", "squared_row")}
+    stored_as: ClassVar[dict[str, str]] = {
+        **{name: "number (0.." for name in ("length", "unit", "squared_row")},
+        "alike": "none",
+    }
 
     kernels = "suffice.kernels.families.multinomial"
     table_prior = False
@@ -172,7 +176,15 @@ class Multinomial(Family):
     @override
     def pseudo_counts(self, statistics: Moments, amount: float) -> Moments:
         """`amount` of every word."""
-        return Moments(np.full_like(statistics.count, float(amount)))
+        return self.of_words(Moments(np.full_like(statistics.count, float(amount))))
+
+    def of_words(self, each: Moments) -> Moments:
+        """Columns in which every one of their words has these counts."""
+        return each if self.alike is None else Moments(each.count * self.alike[:, None])
+
+    def of_each_word(self, count: np.ndarray) -> np.ndarray:
+        """Counts of columns as those of every one of their words."""
+        return count if self.alike is None else count / self.alike[:, None]
 
     @override
     def smoothed(self, statistics: Moments, mass, total: float) -> Moments:

@@ -24,6 +24,11 @@ class ScaledRows:
         return self.counts.shape
 
     @property
+    def given(self) -> sparse.csr_matrix:
+        """The counts as they were given."""
+        return self.counts
+
+    @property
     def data(self) -> np.ndarray:
         """The counts: enough to see whether some are missing."""
         return self.counts.data

@@ -12,8 +12,9 @@ Sentences with a token a line (CoNLL, CoNLL-U) are lists of words and of tags: `
 
 from __future__ import annotations
 
+from .dataset import Dataset
 from .reader import FORMATS, Reader, read
 from .table import MISSING, DataError, Table
 from .tokens import read_tokens
 
-__all__ = ["FORMATS", "MISSING", "DataError", "Reader", "Table", "read", "read_tokens"]
+__all__ = ["FORMATS", "MISSING", "DataError", "Dataset", "Reader", "Table", "read", "read_tokens"]

@@ -14,7 +14,6 @@ from .table import CATEGORICAL, NUMERIC, Columns, DataError, Dictionary, Options
 
 
 def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
-    import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -45,32 +44,38 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
             wanted = list(
                 dict.fromkeys([*([options.text] if options.text else columns.all), *options.keep, *_target(columns)])
             )
-            for batch in parquet.iter_batches(batch_size=options.rows_of_chunk(len(wanted)), columns=wanted):
-                X: dict[str, Any] = {}
-                for name in () if options.text else columns.features:
-                    column = batch.column(name)
-                    if kinds[name] == NUMERIC:
-                        X[name] = _numbers(column, name, source.name, first_row + 1, options)
-                    else:
-                        X[name] = dictionaries[name].encode(*_coded(column))
-                y = (
-                    None
-                    if columns.target is None
-                    else labels_of(*_coded(batch.column(columns.target)), options.missing)
-                )
-                kept = {name: _texts(batch.column(name)) for name in options.keep}
-                if options.text:
-                    frame = pd.DataFrame({"text": pd.Series(_texts(batch.column(options.text)), dtype=object)})
-                    yield Table(frame, y, ("text",), {}, first_row, columns.target, kept)
-                else:
-                    frame = pd.DataFrame(X, copy=False)
-                    yield Table(frame, y, columns.features, kinds, first_row, columns.target, kept)
+            if options.whole:
+                groups = range(parquet.num_row_groups) if options.row_groups is None else options.row_groups
+                found = parquet.read_row_groups(list(groups), wanted, use_threads=False).combine_chunks()
+                batches = iter(found.to_batches())
+            else:
+                batches = parquet.iter_batches(options.rows_of_chunk(len(wanted)), columns=wanted)
+            for batch in batches:
+                yield _table(batch, columns, kinds, dictionaries, options, source.name, first_row)
                 first_row += batch.num_rows
                 source.seen = (source.size or 0) * first_row // parquet.metadata.num_rows
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{source.name}: not a readable Parquet file ({str(error)[:200]})") from error
         if first_row == 0:
             raise DataError(f"{source.name} has no rows")
+
+
+def _table(batch: Any, columns: Columns, kinds, dictionaries, options: Options, file: str, first_row: int) -> Table:
+    import pandas as pd
+
+    y = None if columns.target is None else labels_of(*_coded(batch.column(columns.target)), options.missing)
+    kept = {name: _texts(batch.column(name)) for name in options.keep}
+    if options.text:
+        frame = pd.DataFrame({"text": pd.Series(_texts(batch.column(options.text)), dtype=object)})
+        return Table(frame, y, ("text",), {}, first_row, columns.target, kept)
+    X: dict[str, Any] = {}
+    for name in columns.features:
+        column = batch.column(name)
+        if kinds[name] == NUMERIC:
+            X[name] = _numbers(column, name, file, first_row + 1, options)
+        else:
+            X[name] = dictionaries[name].encode(*_coded(column))
+    return Table(pd.DataFrame(X, copy=False), y, columns.features, kinds, first_row, columns.target, kept)
 
 
 def _kind_of(type_: Any) -> str:

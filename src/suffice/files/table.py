@@ -101,9 +101,13 @@ class Options:
     bad_cells: str = "refuse"  # or "missing"
     n_features: int | None = None
     zero_based: bool | None = None
+    row_groups: Sequence[int] | None = None  # of Parquet: those to read
+    whole: bool = False  # one chunk, however many cells it has
 
     def rows_of_chunk(self, n_columns: int) -> int:
         """At most `chunk_rows`, and fewer where rows are long: a chunk has a bounded number of cells, so memory is kept."""
+        if self.whole:
+            return self.chunk_rows
         return max(1, min(self.chunk_rows, CHUNK_CELLS // max(n_columns, 1)))
 
 

@@ -126,7 +126,11 @@ class Trained:
             raise DataError(
                 f"the model was trained on the columns {', '.join(self.columns[:20])}, which this file lacks"
             )
-        X = table.X[list(self.columns)]
+        return self.frame_inputs(table.X)
+
+    def frame_inputs(self, frame: Any) -> Any:
+        """The estimator's X for a frame that has the columns."""
+        X = frame[list(self.columns)]
         kinds = set(self.kinds.values())
         if kinds == {NUMERIC}:
             rows = np.empty(X.shape)  # row by row in memory, as estimators take them

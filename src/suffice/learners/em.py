@@ -129,6 +129,7 @@ def reseeded(problem: MixtureProblem, state: State) -> tuple[Any, tuple[int, ...
         return statistics, ()
     k = dying[0]  # one at a time: two at the same row would stay together
     mass = np.where(np.arange(K) == k, 0.05 * total / K, 0.0)
-    row = model.completed_statistics(rows.form.X[[expected.worst_row]], mass[None], state.moments)
+    worst = rows.form.X[[expected.worst_row]] if expected.row is None else expected.row
+    row = model.completed_statistics(worst, mass[None], state.moments)
     even = model.pooled(replace(statistics, mass=np.ones(K)))
     return statistics + row + model.at_masses(even, mass), (k,)

@@ -51,6 +51,7 @@ class Expected:
     statistics: Any
     log_likelihood: float  # weighted sum over rows, without the base measure
     worst_row: int
+    row: Any = None  # the worst row itself, where rows are in blocks
 
 
 @dataclass
@@ -69,10 +70,14 @@ class Rows:
 
     def expected(self, coefficients, part: slice | None = None) -> Expected:
         """The E-step on all rows, or on those in `part`."""
+        return self.expected_and_worst(coefficients, part)[0]
+
+    def expected_and_worst(self, coefficients, part: slice | None = None) -> tuple[Expected, float]:
+        """The E-step, and the log-likelihood of the worst row."""
         rows = shards(self.n_rows, PART) if part is None else [part]
         kernel = self._kernel(coefficients)
         sums = self.engine.sum(lambda shard: self._posterior_sums(shard, coefficients, kernel), rows)
-        return Expected(self.form.record(sums.mass, sums.out), sums.total, sums.worst_row)
+        return Expected(self.form.record(sums.mass, sums.out), sums.total, sums.worst_row), sums.worst
 
     def _posterior_sums(self, shard: slice, coefficients, kernel: Kernel | None) -> Sums:
         (constant, theta), form, K = coefficients, self.form, self.form.model.n_outcomes
@@ -147,6 +152,13 @@ class Rows:
             return result
 
         return np.concatenate(list(self.engine.each(of_part, self._parts())))
+
+    def mean_base_measure(self) -> float:
+        """The mean of what `scores` leave out, because no outcome depends on it."""
+        base = self.form.model.log_base_measure(self.form.X)
+        if isinstance(base, float):
+            return base
+        return float(self.weights @ base) / max(float(self.weights.sum()), 1e-300)
 
     def _parts(self) -> list[slice]:
         return shards(self.n_rows, PART) or [slice(0, 0)]

@@ -87,7 +87,8 @@ class ExpertProblem:
 
     def value_and_gradient(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         """F and its gradient in the coordinates of the minimiser, of a row."""
-        value, gradient = self.objective(self.coordinates.unwhitened(point), self.coordinates.chart)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too far: the search shortens it
+            value, gradient = self.objective(self.coordinates.unwhitened(point), self.coordinates.chart)
         return value / self.total, self.coordinates.gradient(gradient) / self.total
 
     def measure(self, moments: ExpertMoments) -> Measure:
@@ -154,7 +155,12 @@ def fitted(
     rows = replace(rows, form=structure.gates.form(rows.form.X))
     prior = ExpertPrior.of(structure, rows, setting.gate_rows, setting.slope_rows)
     problem = ExpertProblem(structure, rows, prior, is_conditional)
-    return improved(problem, start(problem, setting, generator), setting, generator, watch, tol)
+    first = start(problem, setting, generator)
+    if not structure.gates.in_domain(first.gates):
+        raise ValueError(
+            "X has a column whose variance is too small beside its size: give columns in units in which they are neither huge nor tiny"
+        )
+    return improved(problem, first, setting, generator, watch, tol)
 
 
 def improved(

@@ -41,7 +41,8 @@ class Incremental:
     tolerance: float = (
         1e-3  # rows whose weights would change by less are passed over; done when the mean is below twice this
     )
-    watch: bool = True  # measure the objective and the gap (of words, only after every fourth pass and the last one)
+    watch: bool = True  # measure the objective and the gap (of words, only after every fourth pass and the last one);
+    # where that is off, a trial is made: two passes that change next to nothing end it, without one more over all rows
 
     def init(self, problem: Problem, start, generator, warm: Warm | None = None) -> State:
         model, y = problem.model, problem.y
@@ -70,7 +71,7 @@ class Incremental:
         arrays = memory.arrays or model.state_of(state.moments)
         slack = np.zeros(len(problem.y)) if memory.slack is None else memory.slack
         order = state.generator.permutation(len(problem.y))
-        is_full = memory.is_settled or state.n_passes % FULL == 0
+        is_full = (self.watch and memory.is_settled) or state.n_passes % FULL == 0
         if not is_full:
             order = order[slack[order] <= 0.0]
         tolerance = model.row_tolerance(problem.loss, problem.prior, self.tolerance)
@@ -79,7 +80,8 @@ class Incremental:
         )
         # words are many and their gap costs a pass to know; tables (whose passes know no change) go on until the gap says so
         is_settled = n_moved == 0 or change < 2.0 * tolerance
-        is_done = is_settled and (is_full or not (slack > 0.0).any())
+        is_sure = is_full or not (slack > 0.0).any() if self.watch else state.n_passes > 0
+        is_done = is_settled and is_sure
         memory = replace(memory, arrays=arrays, slack=slack, is_settled=is_settled)
         state = replace(
             state, measure=None, memory=memory, n_shortened=n_shortened, is_done=is_done, n_passes=state.n_passes + 1

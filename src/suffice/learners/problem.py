@@ -31,7 +31,8 @@ class Measure(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows with labels (-1: none) and weights, a structure, a loss and a prior."""
+    """Rows with labels (-1: none) and weights, a structure, a loss and a prior. Where there are `blocks`, sums are over those, and the
+    rows here are a sample of them."""
 
     model: Enumerable
     X: Any
@@ -39,13 +40,14 @@ class Problem:
     weights: np.ndarray
     loss: Loss
     prior: Any = None  # moments: pseudo-statistics
+    blocks: Any = None  # a `blocks.BlockRows`
 
     patience = 2  # passes in a row that must lower F by too little to count
 
     @property
     def total(self) -> float:
         """The weight of all rows."""
-        return float(self.weights.sum())
+        return float((self.weights if self.blocks is None else self.blocks.weights).sum())
 
     def scale(self, measure: Measure) -> float:
         """What `tol` is a share of."""
@@ -62,6 +64,8 @@ class Problem:
 
     def statistics(self) -> Any:
         """Sums over the labelled rows: what maximum likelihood needs."""
+        if self.blocks is not None:
+            return self.blocks.statistics()
         return self.model.statistics(self.X, self.y, self.weights)
 
     def scores(self, moments, state: tuple | None = None) -> np.ndarray:
@@ -80,8 +84,11 @@ class Problem:
         """
         rows = np.zeros((0, self.model.n_outcomes)) if multipliers is None else multipliers
         loss = self.loss
-        scores = self.scores(moments, state) if scores is None else scores
-        sums = measure_rows.of(loss.kernels)(scores, self.y, self.weights, rows, float(loss.margin), loss.settings)
+        if self.blocks is not None:
+            sums = self.blocks.measure(moments, loss)
+        else:
+            scores = self.scores(moments, state) if scores is None else scores
+            sums = measure_rows.of(loss.kernels)(scores, self.y, self.weights, rows, float(loss.margin), loss.settings)
         total = dict(zip(FIELDS, map(float, sums), strict=True))
         labelled = max(total["labelled"], 1e-300)
         prior = (
@@ -91,7 +98,7 @@ class Problem:
         )
         return Measure(
             objective=total["loss"] - prior,
-            loss=total["loss"] / max(float(self.weights.sum()), 1e-300),
+            loss=total["loss"] / max(self.total, 1e-300),
             nll=total["nll"] / labelled,
             ncll=total["ncll"] / labelled,
             hinge=total["hinge"] / labelled,

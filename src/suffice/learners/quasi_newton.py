@@ -32,6 +32,7 @@ class GroupProblem:
     loss: Loss
     prior: Any
     coordinates: Any
+    least: float = 0.0  # what the prior loses at its own best, which shares of F are not of
     _first: tuple = (None,)  # moments, F and its gradient there
 
     patience = 1
@@ -49,7 +50,7 @@ class GroupProblem:
         loss, statistics = self.rows.loss(coefficients, self.loss)
         prior = self.coordinates.log_likelihood(vector, self.prior)
         gradient = -self.coordinates.gradient(vector, statistics + self.prior)
-        return (loss - prior) / self.total, gradient / self.total
+        return (loss - prior - self.least) / self.total, gradient / self.total
 
     def measure(self, moments) -> Measure:
         value, gradient = self.value_and_gradient(self.coordinates.vector(moments))
@@ -57,7 +58,7 @@ class GroupProblem:
         return self.measure_of(value)
 
     def measure_of(self, value: float) -> Measure:
-        return Measure(self.total * value, value, np.nan)
+        return Measure(self.total * value + self.least, value, np.nan)
 
     def first(self, moments) -> list[tuple[float, np.ndarray]]:
         """F and its gradient at these moments, if they were measured last."""

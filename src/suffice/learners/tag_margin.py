@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..families.categorical import Categorical
 from ..kernels.structures import tag_margin as loops
 from ..structures.tag_weights import TagWeights, sums_of
 from .driver import run
@@ -43,7 +42,7 @@ class MarginProblem:
         cells, numbers, self.units = [], [], []
         families: Any = tagging.emissions.families
         for family, X, units in zip(families, tagging.emissions.split(data.rows), tagging.units, strict=True):
-            if isinstance(family, Categorical):
+            if family.takes_codes:
                 cells.append(np.where(np.isnan(X), -1, np.nan_to_num(X) + family.offset).astype(np.int64))
             else:
                 numbers += [np.nan_to_num(phi * unit) for phi, unit in zip(family.phi(X), units, strict=True)]
@@ -70,7 +69,7 @@ class MarginProblem:
             for array in own.arrays():
                 unit = self.units[place]
                 place += 1
-                if isinstance(family, Categorical):
+                if family.takes_codes:
                     table = array
                 else:
                     slopes.append((array / np.where(unit > 0, unit, 1.0)).T)
@@ -83,7 +82,7 @@ class MarginProblem:
         parts, place, row = [start.ravel(), transitions.ravel(), end.ravel()], 0, 0
         for family, own in zip(self.data.tagging.emissions.families, self.centre.columns, strict=True):
             for _ in own.arrays():
-                if isinstance(family, Categorical):
+                if family.takes_codes:
                     parts.append(table.ravel())
                 else:
                     parts.append((slopes[row : row + family.n_features].T * self.units[place]).ravel())

@@ -8,8 +8,11 @@ a value beyond all others belongs to the outermost bin.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+
+from ..saving.schema import require
 
 WITHIN = 1.0 - 1e-9  # a position stays inside of its bin
 LEAST_HEAVY = 3  # rows that make a value heavy, at the least
@@ -22,6 +25,14 @@ class Cuts:
     cuts: np.ndarray
     left: np.ndarray
     right: np.ndarray
+
+    stored_as: ClassVar[dict[str, str]] = {"cuts": "float[*]", "left": "float[*]", "right": "float[*]"}
+
+    def check_stored(self) -> None:
+        """What a file must hold: edges of one bin more than there are cuts, in order (`saving.schema`)."""
+        n = len(self.cuts) + 1
+        require(len(self.left) == n and len(self.right) == n, f"left and right must be the edges of {n} bins")
+        require((np.diff(self.cuts) >= 0).all() and (self.right >= self.left).all(), "cuts and edges must be in order")
 
     def __len__(self) -> int:
         return len(self.left)

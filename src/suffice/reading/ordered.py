@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from ..saving.schema import require
 from .bins import Cuts, cuts_of, n_bins_for
 from .mixed import Mixed, inferred
 
@@ -24,6 +25,16 @@ class Ordered(Mixed):
     orders: bool = False  # few whole numbers are numbers too, not categories (training decides)
     bins: dict[str, Cuts] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)  # columns whose gaps say something
+
+    @override
+    def check_stored(self) -> None:
+        super().check_stored()
+        require(all(name in self.named[0] for name in self.bins), "bins must be of columns of numbers")
+        require(all(isinstance(cuts, Cuts) for cuts in self.bins.values()), "bins must be cuts")
+        require(
+            len(set(self.told)) == len(self.told) and all(name in self.columns for name in self.told),
+            "told must be columns",
+        )
 
     # -- kinds --------------------------------------------------------------------------------------------------------
 

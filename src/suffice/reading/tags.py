@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 from typing_extensions import override
 
+from ..saving.schema import require
 from .frames import columns_of
 from .labels import encoded, is_missing, split_labels
 from .ordered import Ordered
@@ -68,6 +69,13 @@ class Frequent(Ordered):
 
     min_count: int = 1
     has_rare: list[str] = field(default_factory=list)  # columns with such values
+
+    stored_as: ClassVar[dict[str, str]] = {"min_count": "int 1..", "has_rare": "list of str"}
+
+    @override
+    def check_stored(self) -> None:
+        super().check_stored()
+        require(all(self.categories.get(name) for name in self.has_rare), "has_rare must be columns of categories")
 
     @override
     def learn(self, X, names=None):

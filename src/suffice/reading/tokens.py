@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
+from ..saving.schema import require
 from .base import Reader
 from .labels import is_missing
 from .tags import RARE
@@ -52,6 +53,21 @@ class Tokens(Reader):
     takes_sparse: ClassVar[Any] = False
     takes_frames: ClassVar[bool] = True
     has_categories: ClassVar[bool] = True
+
+    stored_as: ClassVar[dict[str, str]] = {"min_count": "int 1.."}
+
+    def check_stored(self) -> None:
+        """What a file must hold: for every column different texts, the last one for all that are rare (`saving.schema`)."""
+        wanted = {*COLUMNS, *NEIGHBOURS}
+        require(set(self.categories) == wanted, "categories are not those of the columns of words")
+        for name, values in self.categories.items():
+            good = type(values) is list and all(isinstance(value, str) for value in values)
+            require(good and values and values[-1] == RARE, f"categories of {name!r} must be texts, {RARE!r} the last")
+        own = [*self.categories["lower"][:-1], EDGE, RARE]
+        require(
+            all(self.categories[name] == own for name in NEIGHBOURS),
+            "categories of the neighbours are not those of the words",
+        )
 
     @property
     def columns(self) -> list[str]:

@@ -63,4 +63,4 @@ class Words(Reader):
 
 def counts_of(rows) -> sparse.csr_matrix:
     """The counts that rows were made of."""
-    return rows.counts if isinstance(rows, ScaledRows) else rows
+    return rows.given if isinstance(rows, ScaledRows) else rows

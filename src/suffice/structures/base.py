@@ -250,9 +250,15 @@ class Enumerable(Structure):
         """Whether there is a stochastic pass over such rows with one step per row."""
         return False
 
-    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> int:
-        """How many steps were shortened in a pass of one step per row, in place; only where `steps_by_row`."""
+    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> tuple[int, float]:
+        """(steps shortened, sum of the losses of the rows, each before its step) of a pass of one step per row, in place; only where
+        `steps_by_row`."""
         raise NotImplementedError(f"{type(self).__name__} has no stochastic pass with one step per row")
+
+    def pulled(self, state: tuple, prior, share: float) -> tuple:
+        """The state of moments + share * (prior - moments); the given one may be used up."""
+        moments = self.moments_of_state(state)
+        return self.state_of(moments + share * (prior - moments))
 
     def row_tolerance(self, loss, prior, tolerance: float) -> float:
         """The change of a row's weights that is too small to make, for an accuracy of `tolerance`."""
@@ -283,7 +289,7 @@ def side_by_side(families: tuple, X) -> list:
 
 def log_shares(mass: np.ndarray, total: float) -> np.ndarray:
     with np.errstate(divide="ignore"):
-        return np.log(mass) - np.log(total)
+        return np.log(mass) - np.log(total if total > 0 else 1.0)  # of what never occurs, nothing has a share
 
 
 def expected_logs(weights: np.ndarray, logs: np.ndarray) -> float:

@@ -37,7 +37,9 @@ def expected_cells(counts: np.ndarray, cells: np.ndarray) -> np.ndarray:
     left = 1.0 - np.where(free, 0.0, cells).sum(axis=-1, keepdims=True)
     total = np.where(free, counts, 0.0).sum(axis=-1, keepdims=True)
     logs = digamma(np.where(free, counts, 1.0)) - digamma(np.where(total > 0, total, 1.0))
-    return np.where(free, np.maximum(left, 0.0) * np.exp(logs), cells)
+    return np.where(
+        free, np.maximum(left, 0.0) * np.exp(np.minimum(logs, 0.0)), cells
+    )  # by rounding it may come out above 0
 
 
 @dataclass(frozen=True, eq=False)

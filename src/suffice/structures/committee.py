@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from ..engines.threads import Engine, shards
 from .experts import ExpertMoments, Experts, log_density_of, two_moments_of
-from .predictive import Predictive
+from .predictive import WIDEST, Predictive
 from .targets import Target
 
 PART = 4096  # rows at a time
@@ -62,14 +62,21 @@ class Committee:
 
         def of_part(rows, part):
             first, second = np.zeros(len(rows)), np.zeros(len(rows))
-            for member in self.members:
-                mean, variance = member.structure.mean_and_variance(member.moments, member.structure.rows(rows))
-                first += member.weight * mean
-                second += member.weight * (variance + mean**2)
-            return np.column_stack([first, np.maximum(second - first**2, 0.0)])
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # far outside of the training rows: as wide as numbers can say
+                for member in self.members:
+                    mean, variance = member.structure.mean_and_variance(member.moments, member.structure.rows(rows))
+                    first += member.weight * mean
+                    second += member.weight * (variance + mean**2)
+                spread = np.nan_to_num(second - first**2, nan=WIDEST)
+            return np.column_stack([first, np.maximum(spread, 0.0)])
 
         found = np.concatenate(list(self._each(of_part, X, n_threads)))
-        return self.location + self.scale * found[:, 0], (self.width * self.scale) ** 2 * found[:, 1]
+        with np.errstate(over="ignore"):
+            return self.location + self.scale * found[:, 0], np.minimum(
+                (self.width * self.scale) ** 2 * found[:, 1], WIDEST
+            )
 
     def log_density(self, X: np.ndarray, y: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """(n,) array: log p(y | x); where the target cannot be y, -infinity."""

@@ -29,6 +29,8 @@ from .hinges import with_hinges
 from .joint import Joint
 from .targets import GaussianTarget, Target
 
+IMPOSSIBLE = 1e300  # of a log-density
+
 
 @dataclass(frozen=True, eq=False)
 class ExpertMoments(Record):
@@ -101,8 +103,12 @@ class Experts(Structure):
         constant, theta = coefficients
         parts = [rows.form.scores(phi, theta) for phi in rows.phi]
         scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        scores = scores + constant
-        return np.ascontiguousarray(scores)
+        scores = np.ascontiguousarray(scores + constant)
+        if scores.size and not np.isfinite(
+            scores.min()
+        ):  # rows that are impossible under every component belong to none more
+            np.nan_to_num(scores, copy=False, nan=-IMPOSSIBLE, neginf=-IMPOSSIBLE, posinf=IMPOSSIBLE)
+        return scores
 
     def linear(self, moments: ExpertMoments, rows: ExpertRows) -> tuple[np.ndarray, np.ndarray]:
         """eta (n, K), and V (n, K), or (1, K) zeros where no cell is missing."""

@@ -20,6 +20,7 @@ from .targets import Target
 
 LEFT_OUT = 1e-5  # share of the components that a CRPS leaves out
 BISECTIONS = 60
+WIDEST = 1e300  # variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,9 @@ class Predictive:
     def _plain_components(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Those of width 1."""
         mean, variance = self.target.moments(*self._parameters())
-        return self.shares, self.location + self.scale * mean, self.scale**2 * np.broadcast_to(variance, mean.shape)
+        with np.errstate(over="ignore"):  # far outside of the training rows: as wide as numbers can say
+            variance = np.minimum(self.scale**2 * np.broadcast_to(variance, mean.shape), WIDEST)
+        return self.shares, self.location + self.scale * mean, variance
 
     def components(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Shares, means and variances: (n, C) arrays."""

@@ -28,7 +28,7 @@ def shift_of(family: Any, natural: Any, first: Any, statistics: Any, units: tupl
     `statistics` sums of steps with their tags."""
     pseudo = family.moments_of(first, np.full(family.n_outcomes, 1.0 / family.n_outcomes))
     own = statistics + pseudo
-    if isinstance(family, Categorical):
+    if family.takes_codes:
         return type(natural)(scaled(family, natural.logit, own))
     return tilted(family, natural, own, units)
 

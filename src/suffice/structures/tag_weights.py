@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from ..families.categorical import Categorical
 from ..families.gaussian_diagonal import Natural as GaussianNatural
 from ..families.records import Record
 from .base import Moments as JointMoments
@@ -37,6 +36,7 @@ from .tag_gauge import shift_of
 from .tag_patterns import PatternForm, Patterns
 
 MAX_LENGTH = 1000.0  # expected steps of a sequence of the model
+LEAST_VISITS = 1e-100  # of a tag: its moments still say what it looks like
 WIDEST, WIDE = (
     100.0,
     4.0,
@@ -55,7 +55,7 @@ class TagWeights(Record):
 
 def sums_of(family: Any, moments: Any) -> tuple[np.ndarray, ...]:
     """The arrays of moments that stand for the arrays of natural parameters: sums of phi."""
-    return (moments.count,) if isinstance(family, Categorical) else moments.arrays()[1:]
+    return (moments.count,) if family.takes_codes else moments.arrays()[1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class Tagging:
         parts: list = []
         for family, X in zip(self.emissions.families, self.emissions.split(rows), strict=True):
             own = np.ascontiguousarray(X)
-            if isinstance(family, Categorical):
+            if family.takes_codes:
                 parts.append(PatternForm(family, own, patterns=patterns))
             else:
                 parts.append(family.form_for(own)(family, own))
@@ -114,7 +114,7 @@ class Tagging:
             form.parts, self.emissions.families, self.naturals(weights), self.origin, weights.columns, strict=True
         ):
             norms = None if part.is_complete else cell_norms(family, proper(natural, origin))
-            if isinstance(family, Categorical):
+            if family.takes_codes:
                 nothing = np.zeros((family.n_features, self.n_tags))
                 theta = part.patterned(own.logit, nothing if norms is None else norms)
                 found.append((np.zeros(self.n_tags), theta))
@@ -166,7 +166,7 @@ class Tagging:
         norms = sum(family.log_partitions(own) for family, own in zip(families, naturals, strict=True))
         start, A, stop = normalised(weights, np.asarray(norms), min(max(mean_length, 1.0), MAX_LENGTH))
         visits = n_sequences * np.linalg.solve((np.eye(self.n_tags) - A).T, start)
-        visits = np.maximum(visits, 1e-300)
+        visits = np.maximum(visits, LEAST_VISITS)
         columns = tuple(family.moments_of(own, visits) for family, own in zip(families, naturals, strict=True))
         return ChainMoments(
             n_sequences * start, visits[:, None] * A, visits * stop, JointMoments(visits, columns)
@@ -201,22 +201,24 @@ class Tagging:
 
 def units_of(family: Any, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:
     """One over the standard deviations of the columns of phi; 0 of one that is constant, which tells nothing."""
-    if isinstance(family, Categorical):
+    if family.takes_codes:
         return (np.ones(1),)
     units = []
     for values in family.phi(X):
         seen = ~np.isnan(values)
         values, total = np.where(seen, values, 0.0), np.maximum(weights @ seen, 1e-300)
         mean = weights @ values / total
-        spread = np.sqrt(np.maximum(weights @ np.where(seen, values - mean, 0.0) ** 2 / total, 0.0))
         size = np.abs(values).max(axis=0, initial=0.0)
-        units.append(np.where(spread > 1e-12 * size, 1.0 / np.where(spread > 0, spread, 1.0), 0.0))
+        size = np.where(size > 0, size, 1.0)  # squares of the numbers themselves would overflow
+        spread = np.sqrt(np.maximum(weights @ np.where(seen, (values - mean) / size, 0.0) ** 2 / total, 0.0))
+        tells = (spread > 1e-12) & (spread * size > 1e-150)
+        units.append(np.where(tells, 1.0 / np.where(tells, spread * size, 1.0), 0.0))
     return tuple(units)
 
 
 def cell_norms(family: Any, natural: Any) -> np.ndarray:
     """(columns, S) array: Z_m(k)."""
-    if isinstance(family, Categorical):
+    if family.takes_codes:
         return family.log_norms(natural)
     return family.log_norm(*natural.arrays()).T
 

@@ -9,18 +9,21 @@ which are the arrays of the joint's state (`Joint.state_of`) in another order, s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from typing_extensions import override
 
 from ..families import multinomial
+from ..families.lone_words import Join
 from ..families.rows import any_missing
 from ..families.words import word_rows
 from .base import Moments
 from .joint import Joint
 
-FEW_ROWS = 1000  # below this the general loop with its exact search is fast enough
+FEW_ROWS = 100  # below this the general loop with its exact search is fast enough
+FEW_BITS = 1000  # the same of Bernoulli columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,14 @@ class Words(Joint):
     def words_of_outcomes(self, statistics: Moments) -> np.ndarray:
         """(W, K) array: how often each word was seen with each outcome."""
         return self.family.words_of_outcomes(statistics.columns[0])
+
+    @property
+    def n_words(self) -> float:
+        return self.n_features if self.family.alike is None else float(self.family.alike.sum())
+
+    def joined(self, join: Join) -> Self:
+        """The structure of rows whose lone words were joined."""
+        return replace(self, families=(replace(self.family, n_features=len(join.alike), alike=join.alike),))
 
     @staticmethod
     def flat(state: tuple) -> tuple:
@@ -106,10 +117,23 @@ class Words(Joint):
     @override
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
         one_pass, (rows, _) = self._stochastic_kernel().of(loss.kernels), self.rows_of(X)
-        n_kept = one_pass(rows, y, weights, order, rates, self.flat(state), loss.settings, 1e-9)
+        n_kept, total_loss = one_pass(rows, y, weights, order, rates, self.flat(state), loss.settings, 1e-9)
         totals = state[0][1]
         totals[1] = np.log(totals[0])
-        return n_kept
+        return n_kept, total_loss
+
+    @override
+    def pulled(self, state, prior, share):
+        from ..kernels.words.tables import pull
+
+        (mass, total, log_mass), (count, weight, log_count, log_weight) = state
+        pull(count, log_count, weight, self.counts_of(prior), share)
+        np.log(weight, out=log_weight)
+        mass += share * (prior.mass - mass)
+        np.log(mass, out=log_mass)
+        total[0] = self.total_of(mass)
+        total[1] = np.log(total[0])
+        return state
 
     def _stochastic_kernel(self):
         from ..kernels.words.stochastic import stochastic_pass
@@ -121,7 +145,11 @@ class Words(Joint):
         """Multipliers of a loss with a corner are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
         if not loss.has_corner:
             return tolerance
-        return 2.0 * tolerance * min(1.0, float(self.counts_of(prior).mean()) / self.squared_row)
+        return (
+            2.0
+            * tolerance
+            * min(1.0, float(self.counts_of(prior).sum()) / self.n_words / self.n_outcomes / self.squared_row)
+        )
 
     @override
     def leaves_room(self, moments: Moments, prior: Moments) -> bool:
@@ -205,7 +233,7 @@ class BernoulliWords(Joint):
     @override
     def steps_by_row(self, X, y, loss) -> bool:
         """Whether the passes made for words take these rows."""
-        if isinstance(X, np.ndarray) or not loss.is_discriminative or self.n_outcomes < 2 or len(y) < FEW_ROWS:
+        if isinstance(X, np.ndarray) or not loss.is_discriminative or self.n_outcomes < 2 or len(y) < FEW_BITS:
             return False
         return not any_missing(X) and not (y < 0).any()
 
@@ -234,8 +262,8 @@ class BernoulliWords(Joint):
         from ..kernels.words.bernoulli_work import finish, work_of
 
         rows, work = word_rows(X), work_of(self.flat(state))
-        n_kept = stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, work, loss.settings, 1e-6)
+        told = stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, work, loss.settings, 1e-6)
         finish(work, state[1][1], state[1][3])
         totals = state[0][1]
         totals[1] = np.log(totals[0])
-        return n_kept
+        return told

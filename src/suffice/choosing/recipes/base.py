@@ -129,6 +129,7 @@ class Recipe(ABC):
     fits_labelled_first = True  # rows with a label are fitted before those without are looked at
     calibrates = False  # scores are judged at their best temperature
     counts_errors = False  # the share of errors is part of a score
+    takes_blocks = False  # rows may lie in blocks, of which the problem's own are a sample
 
     def for_rows(self, problem: Problem) -> Recipe:
         """The recipe of these rows: this one, unless it takes others only."""
@@ -147,6 +148,10 @@ class Recipe(ABC):
     def enough_rows(self, n: int, n_classes: int) -> str:
         """Why there are too few rows to choose on; "" if there are enough."""
         return f"{n} rows are fewer than 10 for each class" if n < 10 * n_classes else ""
+
+    def for_choice(self, problem: Problem) -> Problem:
+        """The problem as it is chosen on: the same one, or one with the same answer that costs less."""
+        return problem
 
     @abstractmethod
     def deal(self, problem: Problem, generator) -> tuple[Deal, int, int]:
@@ -169,6 +174,10 @@ class Recipe(ABC):
 
     @abstractmethod
     def fold_scores(self, problem: Problem, fold: Fold, setting: Setting | None) -> np.ndarray: ...
+
+    def losses(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """What rows held out lose: settings are compared by it."""
+        return clipped_losses(scores, y)
 
     def kept_of(self, fold: Fold) -> dict:
         """What of a fold's memory the next setting begins with, if it cannot be computed again."""
@@ -262,6 +271,9 @@ def kept(reason: str, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) ->
     before = float(weights @ clipped_losses(scores, y))
     rows = (1 - background) * softmax(temperature * scores, axis=1) + background * frequency
     after = -float(weights @ np.log(rows[np.arange(len(y)), y]))
+    if (rows.argmax(axis=1) != scores.argmax(axis=1)).any():  # too few rows to tell what is background
+        background, temperature = 0.0, start
+        after = float(weights @ clipped_losses(temperature * scores, y))
     if after >= before * (1 - ENOUGH):
         background, temperature = 0.0, 1.0
     return Choice(None, temperature, min(before, after), reason, background)

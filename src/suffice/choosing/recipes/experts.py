@@ -114,6 +114,8 @@ class Parts:
         for number, dealt in enumerate(parts):
             for part in range(shape[2]):
                 own = np.flatnonzero(dealt != part)
+                if np.isnan(y[own]).all():  # of one row nothing can be held out
+                    own = np.arange(len(y))
                 self.rows[number, part] = structure.rows(X[own], y[own], weights[own])
 
     def fit(self, candidate: int, number: int, part: int):

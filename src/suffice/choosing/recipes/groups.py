@@ -35,7 +35,7 @@ from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, measur
 
 EM_PASSES, EM_TOL = 50, 1e-4
 TRIAL_STEPS = 60  # of the minimiser for a candidate
-TABLE_CANDIDATES = ((0.01, 0.1), (1.0, 0.03), (3.0, 0.0), (1.0, 0.0), (0.3, 0.0))
+TABLE_CANDIDATES = ((0.01, 0.1), (1.0, 0.03), (3.0, 0.0), (1.0, 0.0), (0.3, 0.0), (0.1, 0.0), (0.03, 0.0))
 WORD_CANDIDATES = ((0.1, 0.1), (0.1, 0.0), (0.03, 0.1), (0.03, 0.0), (0.01, 0.0))
 STREAM_TABLE, STREAM_WORDS = Setting(1.0, 0.1), Setting(0.03, 0.0)
 MIXED_START = 0.3  # share of the prior in the start: where EM leaves tiny variances every minimiser crawls
@@ -164,7 +164,8 @@ class Groups(Recipe):
     @override
     def plan(self, problem: Problem) -> Plan:
         pairs = TABLE_CANDIDATES if problem.model.table_prior else WORD_CANDIDATES
-        return Plan(candidates=(None, *(Setting(*pair) for pair in pairs)))
+        settings = [Setting(*pair) for pair in pairs] if problem.loss.is_discriminative else []
+        return Plan(candidates=(None, *settings))
 
     @override
     def fold_scores(self, problem: Problem, fold: Fold, setting):

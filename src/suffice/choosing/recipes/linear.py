@@ -3,13 +3,15 @@
 What is chosen on held-out rows, from the plain to the rich, each against the best so far:
 
     strength      pseudo-rows in all, from 1000 down by sqrt(10); of those that lose less than TOLERATED standard errors the strongest
+    own           correlated columns: the share of their own variances in the covariance that coefficients are measured by
     gaps          whether a missing cell says something (`told`) or is integrated out
     bins          numbers as bins with a random-walk prior, all of them, then without those that are no better than a line
     per_class     variances of every class in the place of common ones
     second        the share of joint likelihood that is blended in
 
-A richer setting must gain EVIDENCE standard errors of the rows' differences. Maximum likelihood takes part at the end: where it is
-clearly better (a true model, few rows) it is kept. Every fit ends at its optimum, with a certificate
+Settings are compared by what rows held out lose, and one more that is wrong (`calibration.doubted_losses`). A richer one must gain
+EVIDENCE standard errors of the rows' differences. Maximum likelihood takes part at the end: where it is better (a true model, few
+rows) it is kept. Every fit ends at its optimum, with a certificate
 (`learners.linear.conditional`), and its joint density is settled by moment matching (`learners.linear.settle`).
 """
 
@@ -20,37 +22,36 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
-from scipy.special import log_softmax
 from typing_extensions import override
 
 from ...families.rows import dense
-from ...learners.driver import run
-from ...learners.linear.conditional import CERTIFIED, Conditional, Goal, straightened
+from ...learners.linear.blocks import BlockClassSums, BlockConditional
+from ...learners.linear.conditional import Conditional, straightened
 from ...learners.linear.design import ClassSums, Design
+from ...learners.linear.search import keeps_posteriors, searched
 from ...learners.linear.settle import Tellers, settled
 from ...learners.problem import Problem
-from ...learners.quasi_newton import QuasiNewton
 from ...learners.starts import distinct
-from ...learners.state import Fit, Stop
 from ...learners.watch import Watch
 from .. import priors
-from ..calibration import clipped_losses
+from ..calibration import clipped_losses, doubted_losses
 from ..folds import deal
 from ..priors import Setting
 from ..search import Tried, Walk
+from . import in_blocks
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept
 from .tables import Tables
 
 STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
 SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
 TOLERATED = 0.3
-EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 1.0}
+EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 0.0}
 FEW = 100  # the evidence grows by the factor 1 + FEW / rows: the best of several settings always looks good
+OWN = (0.3, 0.1, 0.0)  # beside 1, that of independent columns
 REACH = 3  # steps of the path to either side that a richer setting may take
 TRIAL_TOL, TRIAL_STEPS = 1e-5, 100
-TOL = 1e-8  # relative gain of a step that ends a search, before its certificate is looked at
 LEAST_FULL = 0.1  # share of the cells of sparse rows that are stored, from which on they are a table
-SEARCHES = 5  # times the search is taken up again where its certificate does not hold yet
+STEPS_A_PASS = 10  # of the search, for each of `max_epochs`
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class TableSetting(Setting):
     per_class: bool = False
     bins: tuple[str, ...] = ()
     told: bool = False
+    own: float = 1.0
 
 
 @dataclass
@@ -102,7 +104,8 @@ class Linear(Tables):
         if reader is self.reader or self.structure is None:
             return problem
         rows = reader.scaled(self.reader.raw(problem.X))
-        return replace(problem, X=rows, model=self.structure(reader, rows, problem.model.n_outcomes))
+        model = self.structure(reader, rows, problem.model.n_outcomes)
+        return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
 
     @override
     def rows_as(self, problem: Problem, setting) -> Problem:
@@ -130,11 +133,12 @@ class Linear(Tables):
         self.memo["gaps"] = self.reader.gaps_of(raw)
         self.memo["cuts"] = self.reader.cuts_for(raw, self.reader.could_bin(raw))
 
-    def design(self, problem: Problem, reader, *, squares: bool) -> tuple[Design, Tellers]:
+    def design(self, problem: Problem, reader, setting: TableSetting) -> tuple[Design, Tellers]:
         told, by = reader.tellers if self.has_readings else (np.zeros(0, dtype=np.int64),) * 2
         is_told = np.zeros(problem.model.n_features, dtype=bool)
         is_told[told] = True
-        made = Design.of(problem.model, problem.X, problem.y, problem.weights, is_told, squares=squares)
+        rows = problem.X, problem.y, problem.weights
+        made = Design.of(problem.model, *rows, is_told, squares=setting.per_class, own=setting.own)
         return made, Tellers(told, by)
 
     # -- the choice ---------------------------------------------------------------------------------------------------
@@ -175,6 +179,9 @@ class Linear(Tables):
 
         gaps, cuts = self.memo.get("gaps", []), self.memo.get("cuts", {})
         yield from tried.along_path(TableSetting(0.0, told=bool(gaps)), STRENGTHS)
+        if any(family.conditional == "correlated" for family in cast(Any, problem.model).families):
+            for own in OWN:
+                yield from tried.along_path(TableSetting(0.0, own=own), STRENGTHS)
         if gaps:
             yield from against(replace(tried.best(), told=False), "told")
         plain, families = tried.best(), cast(Any, problem.model).families
@@ -209,11 +216,11 @@ class Linear(Tables):
 
     def reading(self, problem: Problem, setting: TableSetting) -> Reading:
         """The rows of the choice as a setting reads them; only the last one is kept."""
-        key = (setting.bins, setting.told, setting.per_class)
+        key = (setting.bins, setting.told, setting.per_class, setting.own)
         if self.memo.get("key") != key:
             reader, rows = self.reader_at(setting), self.memo["rows"]
             part = self.read_by(reader, problem.part(rows))
-            design, _ = self.design(part, reader, squares=setting.per_class)
+            design, _ = self.design(part, reader, setting)
             self.memo["reading"], self.memo["key"] = Reading(part, design, reader), key
         return self.memo["reading"]
 
@@ -222,9 +229,9 @@ class Linear(Tables):
         reading, rows = self.reading(problem, setting), self.memo["rows"]
         if fold.memory.get("view_of") is not reading:
             train = np.flatnonzero(fold.problem.weights[rows] > 0)
-            own = reading.design.part(train)
-            sums = ClassSums(own, problem.y[rows][train], problem.weights[rows][train], problem.model.n_outcomes)
-            fold.memory["view"] = own, sums, reading.design.part(np.searchsorted(rows, fold.held_out))
+            y, weights, held_out = problem.y[rows], problem.weights[rows], np.searchsorted(rows, fold.held_out)
+            own, rest = reading.design.split(train, held_out, y, weights, setting.own)
+            fold.memory["view"] = own, ClassSums(own, y[train], weights[train], problem.model.n_outcomes), rest
             fold.memory["view_of"] = reading
         return fold.memory["view"]
 
@@ -236,6 +243,10 @@ class Linear(Tables):
         T = goal.solved(fold.memory.get(name), TRIAL_TOL, TRIAL_STEPS)
         fold.memory[name] = T
         return goal.scores(T, held_out)
+
+    @override
+    def losses(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return doubted_losses(scores, y)
 
     @override
     def kept_of(self, fold: Fold) -> dict:
@@ -273,18 +284,25 @@ class Linear(Tables):
             return super().trained(problem, choice, generator, watch, warm)
         self.prepare(problem)
         base = problem
-        setting, given = cast(Any, choice.setting or TableSetting(0.0, per_class=True)), None
+        setting, given = cast(Any, choice.setting or TableSetting(0.0, per_class=True, own=0.0)), None
         reader = self.reader_at(setting)
         problem = self.read_by(reader, problem)
-        design, tellers = self.design(problem, reader, squares=setting.per_class)
+        design, tellers = self.design(problem, reader, setting)
         statistics = problem.statistics()
         problem = replace(problem, prior=self.prior(problem, statistics, choice.setting))
         if choice.setting is None:
             given = replace(problem.prior, mass=np.zeros(problem.model.n_outcomes))
             problem = replace(problem, prior=given)
-        sums = ClassSums(design, problem.y, problem.weights, problem.model.n_outcomes)
-        goal = Conditional.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
-        fit, T = self.searched(goal, warm_start(goal, warm) or self.memo.get("start"), generator, watch)
+        kind: type[Conditional] = Conditional
+        if problem.blocks is None:
+            sums = ClassSums(design, problem.y, problem.weights, problem.model.n_outcomes)
+        else:
+            sums, kind = BlockClassSums(design, problem.blocks), BlockConditional
+        goal = kind.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
+        start = goal.start(warm_start(goal, warm) or self.memo.get("start"))
+        if isinstance(goal, BlockConditional):
+            start = in_blocks.nearer(goal, goal.local(problem.y, problem.weights), start, generator, watch)
+        fit, T = searched(goal, start, generator, watch, STEPS_A_PASS * self.options.max_epochs)
         moments = settled(problem.model, goal, T, tellers)
         if not keeps_posteriors(problem, moments, goal, T):
             return self._kept(base, Choice(None, reason="numbers cannot hold the density of the trained scores"))
@@ -295,47 +313,16 @@ class Linear(Tables):
         fit.multipliers = np.concatenate(T)  # a warm start for the same rows
         return Trained(problem, fit, choice, statistics, reader=reader)
 
-    def searched(self, goal: Conditional, start, generator, watch: Watch) -> tuple[Fit, list[np.ndarray]]:
-        """L-BFGS through the driver, taken up again until the certificate holds."""
-        options, vector, history, n_iter = self.options, goal.start(start), dict[str, list](), 0
-        for _ in range(SEARCHES):
-            left = max(options.max_epochs * 10 - n_iter, 1)
-            fit = run(QuasiNewton(TOL), Goal(goal), vector, generator, max_epochs=left, watch=watch)
-            vector, n_iter = fit.moments, n_iter + fit.n_iter
-            history = {name: history.get(name, []) + values for name, values in fit.history.items()}
-            certificate = goal.certificate(vector)
-            if certificate <= CERTIFIED or fit.n_iter == 0 or n_iter >= options.max_epochs * 10 or watch.is_interrupted:
-                break
-        fit.history, fit.n_iter = history, n_iter
-        fit.history["gap"] = [np.inf] * (len(history["objective"]) - 1) + [certificate * goal.total]
-        if certificate <= CERTIFIED:
-            fit.ended(Stop.CERTIFIED, gain=certificate)
-        elif fit.converged:
-            fit.ended(Stop.PASSES, n=n_iter)
-        return fit, goal.unpacked(vector)
-
-
-def keeps_posteriors(problem: Problem, moments, goal: Conditional, T: list[np.ndarray]) -> bool:
-    """Whether the density has the posteriors that were trained (masses of classes may underflow)."""
-    if not problem.model.in_domain(moments):
-        return False
-    some = np.unique(np.linspace(0, len(problem.y) - 1, 200).astype(int))
-    trained = log_softmax(goal.scores(T, goal.design.part(some)), axis=1)
-    return bool(
-        np.abs(np.exp(log_softmax(problem.model.scores(moments, problem.X[some]), axis=1)) - np.exp(trained)).max()
-        < 1e-5
-    )
-
 
 def name_of(setting: TableSetting) -> str:
     """What a fold remembers the parameters of such settings by: the next one begins there."""
-    return f"T{setting.bins}{setting.told}"
+    return f"T{setting.bins}{setting.told}{setting.own}"
 
 
 def warm_start(goal: Conditional, warm: Warm | None) -> list[np.ndarray] | None:
     """The parameters of the last fit, where they are of the same shape."""
     known = None if warm is None else warm.multipliers
-    return None if known is None or known.shape != goal.scale.shape else np.split(known, goal.cuts)
+    return None if known is None or known.shape != goal.shape else np.split(known, goal.cuts)
 
 
 def said(setting: TableSetting) -> str:
@@ -349,4 +336,6 @@ def said(setting: TableSetting) -> str:
         parts.append(f"{len(setting.bins)} columns as bins")
     if setting.told:
         parts.append("gaps that count")
+    if setting.own < 1:
+        parts.append(f"correlations that count {1.0 - setting.own:g}")
     return ", ".join(parts)

@@ -28,8 +28,9 @@ from ...losses import loss_named
 from .. import priors
 from ..calibration import best_background, clipped_losses, shares
 from ..folds import deal
-from ..priors import Setting
+from ..priors import Setting, strengths
 from ..search import Axis, Plan
+from . import in_blocks
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, kept, noted
 
 # standard errors by which training must beat maximum likelihood; more for few rows: the best of several settings always looks good
@@ -42,36 +43,29 @@ COARSE_AXES = (Axis("second", ((0.1,),), neighbours=True),)
 UNLABELLED_SHARES = (0.1, 0.3, 1.0)  # of the labelled rows' weight
 
 
-def strengths(n_rows: float, n_outcomes: int) -> list[float]:
-    """From a tenth of the rows down by threes to a fraction of a pseudo-example for each outcome."""
-    strongest, weakest = max(0.1 * n_rows, 3.0 * n_outcomes), max(0.2 * n_outcomes, 1e-4 * n_rows)
-    count = max(2, int(np.ceil(np.log(strongest / weakest) / np.log(3.0))) + 1)
-    return [float(value) for value in strongest * 3.0 ** -np.arange(count)]
-
-
 @dataclass(frozen=True)
 class Tables(Recipe):
     calibrates: bool = False
     is_discriminative: bool = True  # the loss that the user asked for
 
     smallest_weight = "a tenth of the labelled rows' weight"
+    takes_blocks = True
 
     # -- learners -----------------------------------------------------------------------------------------------------
 
     @override
     def refuse(self, problem: Problem) -> None:
         latent, loss = problem.model.is_latent(problem.X), problem.loss
-        if self.options.algorithm == "incremental" and not loss.has_dual:
+        name, hint = self.options.algorithm, "use 'auto', 'stochastic' or 'batch'"
+        if name == "incremental" and not loss.has_dual:
             raise ValueError(
-                f"algorithm='incremental' needs the dual of the loss, and loss={loss.name!r} has none: "
-                "use 'auto', 'stochastic' or 'batch'"
+                f"algorithm='incremental' needs the dual of the loss, and loss={loss.name!r} has none: {hint}"
             )
-        if self.options.algorithm == "incremental" and latent:
+        if name == "incremental" and latent:
             raise ValueError(
-                "algorithm='incremental' cannot complete the missing cells (NaN) of correlated columns: "
-                "use 'auto', 'stochastic' or 'batch'"
+                f"algorithm='incremental' cannot complete the missing cells (NaN) of correlated columns: {hint}"
             )
-        if self.options.algorithm == "paper" and (latent or any_missing(problem.X) or (problem.y < 0).any()):
+        if name == "paper" and (latent or any_missing(problem.X) or (problem.y < 0).any()):
             raise ValueError(
                 "algorithm='paper' takes neither missing cells (NaN) nor rows without a label: use 'auto' or 'stochastic'"
             )
@@ -164,9 +158,8 @@ class Tables(Recipe):
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
         if mean <= EVIDENCE * (1 + 100 / len(y)) * spread:
-            return kept(
-                f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood", baseline, y, weights
-            )
+            reason = f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood"
+            return kept(reason, baseline, y, weights)
         accuracy = float(weights @ (scores.argmax(axis=1) == y))
         before = float(weights @ (baseline.argmax(axis=1) == y))
         if accuracy < before:
@@ -176,9 +169,8 @@ class Tables(Recipe):
 
     def calibrated(self, held_out: HeldOut, setting, score: float) -> Choice:
         frequency = shares(held_out.class_counts)
-        background, temperature = best_background(
-            held_out.scores, held_out.y, held_out.weights, held_out.temperature, frequency, free=self.calibrates
-        )
+        rows = held_out.scores, held_out.y, held_out.weights
+        background, temperature = best_background(*rows, held_out.temperature, frequency, free=self.calibrates)
         return Choice(setting, temperature, score, f"held-out log-loss {score:.4f}", background)
 
     # -- the fit ------------------------------------------------------------------------------------------------------
@@ -211,6 +203,9 @@ class Tables(Recipe):
         statistics = problem.statistics()
         own = priors.interior(problem.model, statistics)
         problem = replace(problem, prior=self.prior(problem, statistics, choice.setting, own))
+        if problem.blocks is not None:
+            fit = in_blocks.searched(self, problem, choice, generator, watch)
+            return Trained(problem, fit, choice, statistics)
         shape = (len(problem.y), problem.model.n_outcomes)
         known = None if warm is None else warm.multipliers
         begins = warm if known is not None and known.shape == shape else None
@@ -268,9 +263,10 @@ class Tables(Recipe):
     def _trained_by_likelihood(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Trained:
         """Closed form, unless missing cells are latent: then EM (or the paper's algorithm)."""
         model, options = problem.model, self.options
-        is_discriminative = problem.loss.is_discriminative
-        sums = model.statistics if is_discriminative else model.statistics_of_shards
-        statistics = sums(problem.X, problem.y, problem.weights)
+        if problem.blocks is not None or problem.loss.is_discriminative:
+            statistics = problem.statistics()
+        else:
+            statistics = model.statistics_of_shards(problem.X, problem.y, problem.weights)
         prior = self.given_prior(model, statistics, is_discriminative=options.algorithm == "paper")
         problem = replace(problem, prior=prior)
         if options.algorithm == "paper":
@@ -282,11 +278,12 @@ class Tables(Recipe):
             return Trained(problem, fit, choice, statistics)
         problem = replace(problem, loss=loss_named("nll"))  # with one class there is nothing to discriminate
         start = statistics + prior
-        if not model.is_latent(problem.X):
+        if problem.blocks is not None:
+            fit = in_blocks.likelihood(self, problem, statistics, start, generator, watch)
+        elif not model.is_latent(problem.X):
             fit = noted(Fit(start, problem.measure(start) if model.in_domain(start) else None, n_iter=1))
         else:
-            most, tol = options.max_epochs, options.tol
-            fit = run(self.learner(problem), problem, start, generator, max_epochs=most, tol=tol, watch=watch)
+            fit = self.solved(self.learner(problem), problem, start, generator, watch)
         return Trained(problem, fit, choice, statistics)
 
     # -- rows without a label -----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 from typing_extensions import override
 
+from ...families.lone_words import Join, share_of_lone_words
 from ...families.words import row_sizes
 from ...learners.driver import run
 from ...learners.incremental import Incremental
@@ -37,6 +38,7 @@ BASE = Setting(0.0, telling=0.5)
 STRENGTHS = {"ncll": [0.3, 0.1, 0.03, 0.01, 0.003, 0.001], "hinge": [1.0, 0.3, 0.1]}
 ALL_STRENGTHS = [1.0, *STRENGTHS["ncll"]]  # for a loss that nobody has tried
 TILTS, TILT = {"hinge": 0.02}, 0.1  # steps of the tilt; for other losses
+WORTH_JOINING = 0.25  # share of words that only one row has (or none): from here on to join them pays
 STREAM = Setting(0.1)  # prior of a stream that no fit has chosen one for
 POWERS = (0.2, 0.4, 0.6)
 
@@ -89,10 +91,21 @@ class Words(Tables):
             return problem
         return self.read_by(self.reader_at(setting), problem)
 
+    @override
+    def for_choice(self, problem: Problem) -> Problem:
+        """Words that only one row has, joined, where they are many."""
+        if share_of_lone_words(counts_of(problem.X)) < WORTH_JOINING:
+            return problem
+        join = self.memo["join"] = Join.of(counts_of(problem.X))
+        return replace(problem, X=join.joined(problem.X), model=cast(Any, problem.model).joined(join))
+
     def read_by(self, reader: Reader, problem: Problem) -> Problem:
         """The problem with its rows as a reader gives them."""
-        rows = reader.scaled(problem.X)
-        return replace(problem, X=rows, model=self.structure(rows, problem.model.n_outcomes, problem.weights, reader))
+        rows, join = reader.scaled(problem.X), getattr(problem.X, "join", None)
+        model = self.structure(rows, problem.model.n_outcomes, problem.weights, reader)
+        if join is not None:
+            rows, model = join.joined(rows), model.joined(join)
+        return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
 
     @override
     def plain_reader(self, problem: Problem) -> Reader:
@@ -124,9 +137,11 @@ class Words(Tables):
 
     def commonness(self, problem: Problem) -> np.ndarray:
         """How common words are in the rows of the choice, or in these where nothing was chosen."""
+        model: Any = problem.model
         if "common" not in self.memo:
-            self.memo["common"] = priors.commonness(problem.X, problem.weights)
-        return self.memo["common"]
+            self.memo["common"] = priors.commonness(problem.X, problem.weights, model.family.alike)
+        found = self.memo["common"]
+        return found if len(found) == model.n_features else found[self.memo["join"].place]
 
     def fold_prior(self, problem: Problem, view: View, setting: Setting):
         """As `prior`, with what the settings of a fold share computed once. How common a word is, is a matter of all rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from typing_extensions import override
 
 from ..answers import Answers as ClassifierAnswers
 from ..checks import check_whole
+from ..explaining import LEAST, Explanation, odds_of
 from ..kinds import Seed
 
 
@@ -25,6 +27,9 @@ class ClassAnswers(ClassifierAnswers):
     changes_: bool
     _sequences: Any  # HMMClassifier's
     _one_hmm: Any
+    _takes_series: bool
+    _column_names: Any  # Contract's
+    _log_probabilities: Any  # Explains'
 
     @override
     def predict(self, X: Any, cost: Any = None, *, lengths: Any = None) -> np.ndarray:
@@ -71,6 +76,40 @@ class ClassAnswers(ClassifierAnswers):
         steps = self._sequences(X, lengths, reset=False)
         return float(accuracy_score(labels_of(y, steps), self.predict(steps), sample_weight=sample_weight))
 
+    def explain(self, X: Any, y: Any = None, *, lengths: Any = None) -> Explanation:
+        """What every column adds to the log-odds of the predicted class of a sequence: the effect of making it missing at all steps.
+
+        Parameters
+        ----------
+        X, lengths : as in `fit`
+        y : a label, or array-like of n_sequences labels, default=None
+            Classes to explain in the place of the predicted ones.
+
+        Returns
+        -------
+        Explanation
+            Its parts do not add up to the log-odds; its constant is what the classes' frequencies (and lengths) say.
+        """
+        check_is_fitted(self)
+        rows = self._new_rows(self._sequences(X, lengths, reset=False))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = self._logs(rows)
+            codes = logs.argmax(axis=1) if y is None else self._codes(y, len(logs))
+            log_odds, width = odds_of(logs, codes), rows.steps.shape[1]
+            parts = np.zeros((len(codes), width))
+            for j in range(width):
+                parts[:, j] = log_odds - odds_of(self._logs(without_column(rows, j)), codes)
+            constant = odds_of(self._logs(replace(rows, steps=np.full_like(rows.steps, np.nan))), codes)
+        names = self._column_names() if not self._takes_series else None
+        parts = self._reader_.in_columns(parts)
+        return Explanation(
+            self.classes_[codes], log_odds, constant, parts, names or [f"x{j}" for j in range(width)], False
+        )
+
+    def _logs(self, rows: Any) -> np.ndarray:
+        """log p(y | x) of sequences as the chains take them."""
+        return self._log_probabilities(np.maximum(self._joint(rows), LEAST * 1e3))
+
     # -- the models of the classes ------------------------------------------------------------------------------------
 
     def hmm(self, label: Any) -> Any:
@@ -107,7 +146,8 @@ class ClassAnswers(ClassifierAnswers):
         check_whole("n_samples", n_samples)
         check_whole("n_steps", n_steps, none=True)
         generator = self._generator(random_state)
-        mass = self.moments_.mass / self.moments_.mass.sum()
+        mass = self.moments_.mass / self.moments_.mass.max()  # their sum may be more than a number can say
+        mass = mass / mass.sum()
         codes = generator.choice(len(mass), size=n_samples, p=mass) if y is None else self._codes(y, n_samples)
         models: dict[int, Any] = {int(code): self.hmm(self.classes_[code]) for code in np.unique(codes)}
         seeds = generator.integers(2**31 - 1, size=n_samples)
@@ -132,3 +172,10 @@ class ClassAnswers(ClassifierAnswers):
     def sample_missing(self, X: Any, y: Any = None, random_state: Seed = None) -> None:
         """Not for sequences: `impute` gives expectations and standard deviations."""
         raise NotImplementedError("missing cells of sequences are not drawn: use impute, or hmm(label).sample")
+
+
+def without_column(rows: Any, j: int) -> Any:
+    """The sequences with a column missing."""
+    steps = rows.steps.copy()
+    steps[:, j] = np.nan
+    return replace(rows, steps=steps)

@@ -28,7 +28,8 @@ from ...reading.labels import class_weights, encoded, split_labels
 from ...structures.chain import topology_cells
 from ...structures.chain_classes import ChainClasses, SequenceRows
 from ...structures.component_prior import default_amount
-from ..checks import check_class_prior, check_fits_together, check_one_of, check_training, check_whole
+from .. import loaded_others
+from ..checks import check_class_prior, check_one_of, check_training, check_whole
 from ..classifier import GenerativeClassifier
 from ..kinds import Path, Seed
 from .class_answers import ClassAnswers
@@ -326,9 +327,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
 
     @override
     def _check_loaded(self) -> None:
-        if hasattr(self, "moments_"):
-            n = self._stored_model.n_features
-            check_fits_together(type(self).__name__, self._stored_model, self.moments_, n, len(self.classes_))
+        loaded_others.check_sequences(self)
 
     @override
     def __sklearn_tags__(self) -> Any:

@@ -16,11 +16,12 @@ from ...choosing.taggers import TagOptions, TagSolution, trained
 from ...engines.threads import Engine, n_threads
 from ...learners.tag_data import TagData
 from ...learners.watch import Watch
-from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
+from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread, sizes
 from ...reading.sequences import Sequences, sequences_of
 from ...reading.tags import Frequent, coded_tags, flat_tags
 from ...structures.tag_weights import Tagging
-from ..checks import check_fits_together, check_jobs, check_one_of, check_tol, check_whole, is_number
+from .. import loaded_others
+from ..checks import check_jobs, check_one_of, check_tol, check_whole, is_number
 from ..contract import Contract
 from ..families import mixed_structure
 from ..kinds import Path, Seed
@@ -128,6 +129,12 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
         with one_blas_thread(), engine.open():
             found = self._trained(reader, rows, steps, weights, labels, engine, generator, watch)
         watch.close()
+        emissions = found.data.tagging.emissions
+        if not emissions.in_domain(found.moments.emissions):
+            raise ValueError(
+                f"X{sizes(rows)} is beyond what {type(self).__name__} can hold: a variance is too small beside the size of its column. "
+                "Give columns in units in which they are neither huge nor tiny"
+            )
         self._reader_ = reader
         self._keep(found)
         return self
@@ -254,9 +261,7 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
             raise ValueError(f"unlabelled_weight={weight!r} is neither a number >= 0 nor 'auto'")
 
     def _check_loaded(self) -> None:
-        if hasattr(self, "moments_"):
-            n_features = self._stored_model.n_features
-            check_fits_together(type(self).__name__, self._stored_model, self.moments_, n_features, len(self.classes_))
+        loaded_others.check_tagger(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = self._tagged(super().__sklearn_tags__(), self._reader())

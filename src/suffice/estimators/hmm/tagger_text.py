@@ -162,6 +162,11 @@ class TextTagger(HMMTagger):
         return super()._given(checked(X), None)
 
     @override
+    def impute(self, X: Any, lengths: Any = None, return_std: bool = False) -> Any:
+        """Not for words: a word is known by all its columns together."""
+        raise NotImplementedError("missing words are not filled in: HMMTagger fills cells of tables")
+
+    @override
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_one_of("neighbours", self.neighbours, ("auto", True, False))
@@ -176,7 +181,7 @@ class TextTagger(HMMTagger):
 
 def checked(sentences: Any) -> list[Any]:
     """Sentences as a list of lists of words, or an error that says what came instead."""
-    if isinstance(sentences, (str, bytes)) or not hasattr(sentences, "__iter__"):
+    if isinstance(sentences, (str, bytes)) or hasattr(sentences, "toarray") or not hasattr(sentences, "__iter__"):
         raise ValueError(f"sentences is a {type(sentences).__name__}: give a list of sentences, each a list of words")
     found = list(sentences)
     for i, sentence in enumerate(found):

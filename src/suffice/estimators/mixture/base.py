@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from .. import loaded
 from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number, is_whole
 from ..contract import Contract
 from ..kinds import Path, Seed
+from ..scale import RowsOf, refuse, scaled, shell_of
 from ..warm import last_fit
 from .answers import Answers
 from .cells import CellAnswers
@@ -98,8 +100,9 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            NaN, None and pandas NA are missing cells: latent variables, never dropped rows.
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), or data in blocks
+            NaN, None and pandas NA are missing cells: latent variables, never dropped rows. A `suffice.files.Dataset` or a dask
+            collection need not fit in memory.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the same as the row twice.
@@ -121,15 +124,20 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
 
     def _fit(self, X: Any, sample_weight: Any, labels: Any) -> None:
         self._check_parameters()
-        last = last_fit(self)
-        reader = self._reader()
+        last, reader = last_fit(self), self._reader()
+        whole = scaled(self, X, None, sample_weight, labelled=False)
+        if whole is not None:
+            if self.algorithm not in ("em", "accelerated") or labels is not None or self.n_members not in (1, "auto"):
+                refuse(self, whole.data)
+            X, sample_weight = whole.sample.X, whole.sample.weights
         X = self._validated(reader, X, reset=True)
-        watch = self._watch(X, sample_weight, labels)
+        watch = self._watch(X, sample_weight, labels) if whole is None else whole.watch(self)
         rows, weights, labels = self._training_rows(reader, X, sample_weight, labels, reset=True)
         generator = np.random.default_rng(self._fit_seed(watch))
         engine = Engine(n_threads(self.n_jobs))
         with one_blas_thread(), engine.open():
-            problem, fit = self._members(reader, rows, weights, labels, generator, last, watch, engine)
+            all_rows = None if whole is None else partial(whole.rows, RowsOf(shell_of(self), reader))
+            problem, fit = self._members(reader, rows, weights, labels, generator, last, watch, engine, all_rows)
         watch.close()
         self._reader_ = reader
         self._keep(problem, fit)
@@ -142,7 +150,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         if self.algorithm == "variational":
             self.posterior_: Any = fit.moments
             self.moments_: Any = problem.prior.mean_moments(fit.moments)
-        base = self._mean_base_measure(problem.rows)
+        base = problem.rows.mean_base_measure()
         assert fit.measure is not None and fit.first is not None
         self.lower_bounds_: list[Any] = [base - value for value in (fit.history["nll"] if fit.history else [])]
         self.lower_bound_: float = base - fit.measure.nll
@@ -163,14 +171,8 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
     def _finish(self, model: Any) -> None:
         self._note_built()
         self.weights_: np.ndarray = self.moments_.mass / self.moments_.mass.sum()
-        self.n_components_ = len(self.weights_)
+        self.n_components_: int = len(self.weights_)
         self._expose(model, self.moments_)
-
-    def _mean_base_measure(self, rows: Rows) -> float:
-        base = rows.form.model.log_base_measure(rows.form.X)
-        if isinstance(base, float):
-            return base
-        return float(rows.weights @ base) / max(float(rows.weights.sum()), 1e-300)
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -218,7 +220,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         self.__dict__.pop("posterior_", None)
         self.n_iter_, self.converged_, self.stopped_ = state.n_steps, True, "one pass over the batch"
         self.history_, self.reseeded_ = {}, []
-        self.lower_bound_ = state.mean_log_likelihood + self._mean_base_measure(problem.rows)
+        self.lower_bound_ = state.mean_log_likelihood + problem.rows.mean_base_measure()
         self.lower_bounds_ = [self.lower_bound_]
         self._finish(model)
         return self

@@ -73,10 +73,13 @@ class Runs:
             )
         return int(self.n_members)
 
-    def _members(self, reader, rows, weights, labels, generator, last: Last | None, watch: Watch, engine: Engine):
-        """(problem, fit) of the mixture that answers: the components of all members, of a number that was given or chosen."""
+    def _members(
+        self, reader, rows, weights, labels, generator, last: Last | None, watch: Watch, engine: Engine, all_rows=None
+    ):
+        """(problem, fit) of the mixture that answers: the components of all members, of a number that was given or chosen. Where the
+        rows are a sample, `all_rows(model)` are fitted in the end, by one member."""
         template = self._structure(reader, rows, 1, weights)
-        n = self._n_members(template, rows.shape[0])
+        n = 1 if all_rows is not None else self._n_members(template, rows.shape[0])
         size: Any = self.n_components
         self.candidates_, self.choice_ = [], f"{size} components, as given"
 
@@ -95,15 +98,19 @@ class Runs:
             what = "rows" if by_rows else "cells"
             said = f"by the log density of held-out {what}" if tried else "the rows are too few for more"
             self.choice_ = f"{n} fits of {size} components, {said}" if n > 1 else f"{size} components, {said}"
+        if all_rows is not None:
+            return self._one(reader, rows, weights, labels, size, generator, None, watch, engine, all_rows)
         return fit(rows, weights, size, generator, last if n == 1 else None)
 
-    def _one(self, reader, rows, weights, labels, size: int, generator, last, watch: Watch, engine: Engine):
+    def _one(
+        self, reader, rows, weights, labels, size: int, generator, last, watch: Watch, engine: Engine, all_rows=None
+    ):
         """(problem, fit) of one mixture of so many components."""
         model = self._centred(self._structure(reader, rows, size, weights), rows, weights)
         last = last if last is not None and last.fits(model, reader) else None
         model = model if last is None else last.structure
         problem = MixtureProblem(Rows(model.form(rows), weights, labels, engine=engine), None)
-        return self._run(problem, generator, last, watch)
+        return self._run(problem, generator, last, watch, None if all_rows is None else all_rows(model))
 
     def _pooled(self, found: list[tuple[MixtureProblem, Fit]], engine: Engine) -> tuple[MixtureProblem, Fit]:
         """(problem, fit) of the mixture of all components (`structures.pooling`)."""
@@ -121,12 +128,16 @@ class Runs:
 
     # -- one mixture --------------------------------------------------------------------------------------------------
 
-    def _run(self, problem: MixtureProblem, generator, last: Last | None, watch: Watch) -> tuple[MixtureProblem, Fit]:
-        """The best of the starts."""
+    def _run(
+        self, problem: MixtureProblem, generator, last: Last | None, watch: Watch, all_rows=None
+    ) -> tuple[Any, Fit]:
+        """The best of the starts. Where the problem's rows are a sample, starts are found there and `all_rows` are fitted."""
         best: Fit | None = None
         given = self._given_start(problem)
         for child in generator.spawn(self.n_init if given is None and last is None else 1):
             statistics = self._start_statistics(problem, child)
+            if all_rows is not None:
+                statistics = statistics * (float(all_rows.weights.sum()) / float(statistics.mass.sum()))
             if problem.prior is None:
                 problem = self._with_prior(problem, statistics)
             start = problem.prior.posterior(statistics)
@@ -134,11 +145,11 @@ class Runs:
                 start = self._warm_start(problem, last)
             elif given is not None:
                 start = given
-            fit = self._solve(problem, start, child, watch)
+            fit = self._solve(problem if all_rows is None else replace(problem, rows=all_rows), start, child, watch)
             if best is None or fit.measure.objective < best.measure.objective:  # type: ignore[union-attr]
                 best = fit
         assert best is not None
-        return problem, best
+        return problem if all_rows is None else replace(problem, rows=all_rows), best
 
     def _warm_start(self, problem: MixtureProblem, last: Last) -> Any:
         if self.algorithm != "variational":

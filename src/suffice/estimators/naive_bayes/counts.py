@@ -1,4 +1,4 @@
-"""What the classifiers of counts share."""
+"""What the classifiers of words share."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from typing_extensions import override
 from ...families.poisson import Poisson
 from ...reading.tables import Counts
 from ...structures.joint import Joint
+from ..classifier import GenerativeClassifier
 from ..kinds import Path, Seed
 from ..sections import documented
-from .counts import CountClassifier
 
 
 @documented
-class PoissonNB(CountClassifier):
+class PoissonNB(GenerativeClassifier):
     """Poisson naive Bayes: counts in independent Poisson columns given the class.
 
     Use it for counts whose totals matter (MultinomialNB only looks at proportions).
@@ -42,14 +42,14 @@ class PoissonNB(CountClassifier):
 
     def __init__(
         self, *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
-        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None,
+        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None, class_weight: Any = None,
         unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", unit: Any = "auto", random_state: Seed = None,
         verbose: int = 0, warm_start: bool = False, n_jobs: int | None = None, checkpoint: Path = None,
         checkpoint_minutes: float = 3.0, resume: Path | bool = None,
     ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
             random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
             checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip

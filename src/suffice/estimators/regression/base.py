@@ -19,6 +19,7 @@ from ...reading.guards import all_or_nothing, checked_weights, naming, one_blas_
 from ...reading.inputs import Inputs, read_targets
 from ...structures.joint import Joint
 from ...structures.targets import GaussianTarget
+from .. import loaded_others
 from ..contract import Contract
 from .answers import RegressionAnswers
 
@@ -174,6 +175,9 @@ class Regressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimator):
         if len(used) < len(weights):
             X, y, weights = taken(X, used), y[used], weights[used]
         return X, y, weights
+
+    def _check_loaded(self) -> None:
+        loaded_others.check_regressor(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = self._tagged(super().__sklearn_tags__(), self._reader())

@@ -58,47 +58,6 @@ def sum_cells(codes, weights, sums):
                 sums[cell, k] += weights[i, k]
 
 
-@compiled
-def walk(T, offset, sizes, centre, logits):
-    """logits <- slope times centre plus the sum of increments, column by column; T has the slopes, then the increments of all cells."""
-    m, K = len(offset), T.shape[1]
-    for j in range(m):
-        first = offset[j]
-        for k in range(K):
-            total, slope = 0.0, T[j, k]
-            logits[first, k] = slope * centre[first]
-            for cell in range(first + 1, first + sizes[j]):
-                total += T[m + cell, k]
-                logits[cell, k] = slope * centre[cell] + total
-
-
-@compiled
-def walk_back(g, offset, sizes, centre, gradient):
-    """gradient <- that of (slopes, increments), of the gradient g of the logits."""
-    m, K = len(offset), g.shape[1]
-    for j in range(m):
-        first = offset[j]
-        for k in range(K):
-            total, slope = 0.0, 0.0
-            for cell in range(first + sizes[j] - 1, first, -1):
-                total += g[cell, k]
-                slope += g[cell, k] * centre[cell]
-                gradient[m + cell, k] = total
-            gradient[m + first, k] = 0.0
-            gradient[j, k] = slope + g[first, k] * centre[first]
-
-
-def plain_walk(T, offset, sizes, centre):
-    """The logits of `walk`: its readable twin."""
-    m, parts = len(offset), []
-    for j, (first, size) in enumerate(zip(offset, sizes, strict=True)):
-        cells = slice(first, first + size)
-        steps = T[m + first : m + first + size].copy()
-        steps[0] = 0.0
-        parts.append(np.cumsum(steps, axis=0) + centre[cells, None] * T[j])
-    return np.concatenate(parts)
-
-
 def plain_weights(scores, y, weights):
     """(total, gradient) of `weigh_rows`: its readable twin."""
     shifted = np.exp(scores - scores.max(axis=1, keepdims=True))

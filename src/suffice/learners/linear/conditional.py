@@ -2,15 +2,15 @@ r"""The conditional likelihood of dense tables, by a quasi-Newton method on prod
 
     F(c, T) = sum_i weight_i [-log softmax_{y_i}(c + scores)] + sum of the parts' penalties                      (`parts`)
 
-Variables are scaled by 1 / sqrt(second derivative), F is convex where no cell is missing, and a certificate ends the search: what a
-Newton step with the diagonal of the curvature would still gain, 1/2 sum g^2 / h, in nats a row.
+Variables are scaled by roughly the second derivatives (`metrics`), F is convex where no cell is missing, and a certificate ends the
+search: what a Newton step with that curvature would still gain, 1/2 |gradient|^2 in the scaled variables, in nats a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -18,6 +18,7 @@ from scipy.optimize import minimize
 from ...kernels.loops.linear import add_cells, sum_cells, weigh_rows
 from ..problem import Measure
 from .design import ClassSums, Design
+from .metrics import Diagonal
 
 CACHE, MOST_ROWS = 100_000, 2048  # numbers, and rows, that stay in cache
 MEMORY = 12  # pairs of L-BFGS
@@ -30,6 +31,9 @@ class Conditional:
     sums: ClassSums
     parts: list
     is_tied: bool
+
+    tol: ClassVar[float] = 1e-8  # relative gain of a step that ends a search, before its certificate is looked at
+    searches: ClassVar[int] = 5  # times a search is taken up again where its certificate does not hold yet
 
     @classmethod
     def of(
@@ -44,15 +48,12 @@ class Conditional:
         self.dense = self.design.columns(self.is_tied)
         K = self.sums.n_classes
         sizes = [1, *(part.size for part in self.parts)]
-        self.cuts = np.cumsum(sizes)[:-1]
+        self.cuts, self.shape = np.cumsum(sizes)[:-1], (sum(sizes), K)
         squares, cells = self.sums.squares()
         spread = self.sums.shares * (1.0 - self.sums.shares) + 1e-3 / K
         own, coded = np.outer(squares, spread), np.outer(cells, spread)
-        curvature = [own[:1], *(part.curvature(own, coded) for part in self.parts)]
-        self.scale = 1.0 / np.sqrt(np.concatenate(curvature) + 1e-9)
+        self.metrics = [Diagonal(own[:1]), *(part.metric(own, coded) for part in self.parts)]
         self.total = max(float(self.weights.sum()), 1e-300)
-        self.chunk = int(np.clip(CACHE // self.dense.shape[1], 128, MOST_ROWS))
-        self._buffers = np.empty((self.chunk, K)), np.empty(self.chunk * K)
 
     # -- value and gradient -------------------------------------------------------------------------------------------
 
@@ -65,16 +66,22 @@ class Conditional:
 
     def loss(self, dense: np.ndarray, cells: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """The sum of the losses, and its gradients in the coefficients."""
-        scores, scratch = self._buffers
+        return self.loss_of(self.dense, self.design, self.y, self.weights, dense, cells)
+
+    @staticmethod
+    def loss_of(columns: np.ndarray, design: Design, y, weights, dense: np.ndarray, cells: np.ndarray):
+        """`loss` of the rows of a design, whose dense `columns` take part."""
+        chunk = int(np.clip(CACHE // columns.shape[1], 128, MOST_ROWS))
+        scores, scratch = np.empty((chunk, dense.shape[1])), np.empty(chunk * dense.shape[1])
         total, g_dense, g_cells = 0.0, np.zeros_like(dense), np.zeros_like(cells)
-        codes, has_cells = self.design.codes, self.design.n_cells > 0
-        for first in range(0, len(self.y), self.chunk):
-            rows = slice(first, min(first + self.chunk, len(self.y)))
-            phi, n = self.dense[rows], rows.stop - first
+        codes, has_cells = design.codes, design.n_cells > 0
+        for first in range(0, len(y), chunk):
+            rows = slice(first, min(first + chunk, len(y)))
+            phi, n = columns[rows], rows.stop - first
             out = np.matmul(phi, dense, out=scores[:n])
             if has_cells:
                 add_cells(codes[rows], cells, out)
-            total += weigh_rows(out, self.y[rows], self.weights[rows], scratch[: out.size])
+            total += weigh_rows(out, y[rows], weights[rows], scratch[: out.size])
             g_dense += phi.T @ out
             if has_cells:
                 sum_cells(codes[rows], out, g_cells)
@@ -90,10 +97,12 @@ class Conditional:
             more, slope = part.penalty(own, memory)
             value += more
             gradient.append(slope + part.pulled(own, g_dense, g_cells[:-1], memory))
-        return value / self.total, (np.concatenate(gradient) * self.scale).ravel() / self.total
+        scaled = [metric.pulled(g) for metric, g in zip(self.metrics, gradient, strict=True)]
+        return value / self.total, np.concatenate(scaled).ravel() / self.total
 
     def unpacked(self, x: np.ndarray) -> list[np.ndarray]:
-        return np.split(x.reshape(self.scale.shape) * self.scale, self.cuts)
+        parts = np.split(x.reshape(self.shape), self.cuts)
+        return [metric.parameters(part) for metric, part in zip(self.metrics, parts, strict=True)]
 
     # -- the search ---------------------------------------------------------------------------------------------------
 
@@ -105,7 +114,7 @@ class Conditional:
             for mine, given in zip(own, T, strict=True):
                 n = min(len(mine), len(given))
                 mine[:n] = given[:n]
-        return (np.concatenate(own) / self.scale).ravel()
+        return np.concatenate([metric.variables(part) for metric, part in zip(self.metrics, own, strict=True)]).ravel()
 
     def solved(self, start: list[np.ndarray] | None, tol: float, most: int) -> list[np.ndarray]:
         """Parameters after L-BFGS until a step gains less than the share `tol`, or `most` steps: what a trial needs."""
@@ -121,9 +130,10 @@ class Conditional:
         return value, gradient
 
     def certificate(self, x: np.ndarray) -> float:
-        """What a Newton step with the diagonal of the curvature would still gain, in nats a row."""
-        gradient = self.value_and_gradient(x)[1]
-        return 0.5 * self.total * float(gradient @ gradient)
+        """What a Newton step with the curvature of the metrics would still gain, in nats a row."""
+        with np.errstate(over="ignore", invalid="ignore"):  # then nothing is certain
+            gradient = self.value_and_gradient(x)[1]
+            return 0.5 * self.total * float(gradient @ gradient)
 
     def scores(self, T: list[np.ndarray], design: Design) -> np.ndarray:
         """(n, K) array: scores of other rows of the same design."""
@@ -170,13 +180,11 @@ def straightened(goal: Conditional, T: list[np.ndarray]) -> Iterator[list[np.nda
     place = next(number for number, layout in enumerate(goal.design.layouts) if layout.kind == "bins")
     part, layout, own = goal.parts[place], goal.design.layouts[place], T[place + 1]
     logits, count = part.logits(own), goal.sums.counts[layout.cells].sum(axis=1)
-    m = layout.family.n_features
-    for j, (first, size) in enumerate(zip(layout.family.offset, layout.family.n_categories, strict=True)):
+    for first, size in zip(layout.family.offset, layout.family.n_categories, strict=True):
         cells = slice(first, first + size)
         weight = count[cells] / max(float(count[cells].sum()), 1e-300)
         centre = part.centre[cells] - weight @ part.centre[cells]
         slope = (weight * centre) @ logits[cells] / max(float(weight @ centre**2), 1e-300)
-        level = weight @ (logits[cells] - np.outer(part.centre[cells], slope))
         straight = own.copy()
-        straight[j], straight[m + first : m + first + size] = slope, 0.0
-        yield [T[0] + level, *T[1 : place + 1], straight, *T[place + 2 :]]
+        straight[cells] = np.outer(centre, slope) + weight @ logits[cells]
+        yield [*T[: place + 1], straight, *T[place + 2 :]]

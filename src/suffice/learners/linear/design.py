@@ -16,9 +16,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ...families.rows import chunks, one_hot
-from .parts import BinsPart, CategoriesPart, CountsPart, LinearPart, NumbersPart, PseudoRows, nothing
+from .cells import BinsPart, CategoriesPart
+from .parts import CountsPart, LinearPart, NumbersPart, PseudoRows, nothing
 
-RIDGE = 1e-3  # of the pooled variances, in the covariance that correlated columns are measured by
+RIDGE = 1e-3  # of the mean variance, in every covariance
 
 
 @dataclass
@@ -47,6 +48,24 @@ class ColumnLayout:
     def is_dense(self) -> bool:
         return self.kind in ("numbers", "correlated", "counts")
 
+    def measure(self, y: np.ndarray, weights: np.ndarray, own: float) -> None:
+        """Correlated columns in units of the pooled covariance within classes, with the share `own` of its diagonal."""
+        if self.kind == "correlated":
+            _, deviations = units(self.X, weights)
+            covariance = within_covariance(self.X / deviations, y, weights, self.family.n_outcomes)
+            covariance = (1.0 - own) * covariance + own * np.diag(np.diagonal(covariance))
+            self.unit = deviations[:, None] * np.linalg.cholesky(covariance)
+
+    def fill(self, dense: np.ndarray) -> None:
+        """Write the statistics of all rows."""
+        for rows in chunks(self.X):
+            z = self.standard(rows)
+            dense[rows, self.dense] = z
+            if len(self.gaps):
+                dense[rows, self.seen] = ~np.isnan(self.X[rows, self.gaps])
+            if self.squares.stop > self.squares.start:
+                dense[rows, self.squares] = -0.5 * z * z
+
     def standard(self, rows: slice) -> np.ndarray:
         """(rows, d) array: numbers in standard units, zero where missing; counts as they are."""
         z = self.X[rows]
@@ -66,41 +85,74 @@ class Design:
     n_plain: int  # dense columns before the squares
 
     @classmethod
-    def of(cls, model, X: np.ndarray, y: np.ndarray, weights: np.ndarray, told: np.ndarray, *, squares: bool) -> Design:
-        """Of a joint's rows; `told` (features,) says of which columns' gaps another column tells."""
+    def of(
+        cls,
+        model,
+        X: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        told: np.ndarray,
+        *,
+        squares: bool,
+        own: float = 1.0,
+    ) -> Design:
+        """Of a joint's rows; `told` (features,) says of which columns' gaps another column tells, and `own` is the share of their
+        own variances in the covariance that correlated columns are measured by."""
         layouts, at = [], 0
-        for place, (family, own) in enumerate(zip(model.families, model.split(X), strict=True)):
+        for place, (family, part) in enumerate(zip(model.families, model.split(X), strict=True)):
             last = at + family.n_features
             if family.n_features:
-                layouts.append(layout_of(family, place, own, y, weights, told[at:last]))
+                layouts.append(layout_of(family, place, part, told[at:last], weights))
+                layouts[-1].measure(y, weights, own)
             at = last
         _place(layouts, squares)
+        return cls.filled(layouts, len(X), squares)
+
+    @classmethod
+    def filled(cls, layouts: list[ColumnLayout], n: int, squares: bool) -> Design:
+        """The design of columns whose places are known."""
         n_plain = 1 + sum(len(o.gaps) + o.X.shape[1] for o in layouts if o.is_dense)
         width = n_plain + sum(o.squares.stop - o.squares.start for o in layouts)
-        dense = np.empty((len(X), width))
+        dense = np.empty((n, width))
         dense[:, 0] = 1.0
-        for own in (o for o in layouts if o.is_dense):
-            for rows in chunks(X):
-                z = own.standard(rows)
-                dense[rows, own.dense] = z
-                if len(own.gaps):
-                    dense[rows, own.seen] = ~np.isnan(own.X[rows, own.gaps])
-                if own.squares.stop > own.squares.start:
-                    dense[rows, own.squares] = -0.5 * z * z
+        for each in (o for o in layouts if o.is_dense):
+            each.fill(dense)
         coded = [o for o in layouts if not o.is_dense]
         n_cells = sum(o.cells.stop - o.cells.start for o in coded)
-        codes = np.empty((len(X), sum(o.X.shape[1] for o in coded)), dtype=np.int32)
+        codes = np.empty((n, sum(o.X.shape[1] for o in coded)), dtype=np.int32)
         first = 0
-        for own in coded:
-            seen = ~np.isnan(own.X)
-            cell = own.cells.start + own.family.offset + np.where(seen, own.X, 0.0).astype(np.int64)
-            codes[:, first : first + own.X.shape[1]] = np.where(seen, cell, n_cells)
-            first += own.X.shape[1]
+        for each in coded:
+            seen = ~np.isnan(each.X)
+            cell = each.cells.start + each.family.offset + np.where(seen, each.X, 0.0).astype(np.int64)
+            codes[:, first : first + each.X.shape[1]] = np.where(seen, cell, n_cells)
+            first += each.X.shape[1]
         return cls(layouts, dense, codes, n_cells, squares, n_plain)
+
+    def of_rows(self, model, X: np.ndarray) -> Design:
+        """The design of other rows, in the same places and units."""
+        own = [part for family, part in zip(model.families, model.split(X), strict=True) if family.n_features]
+        layouts = [
+            replace(layout, X=part, missing=np.isnan(part[:, layout.which]))
+            for layout, part in zip(self.layouts, own, strict=True)
+        ]
+        return Design.filled(layouts, len(X), self.has_squares)
 
     def part(self, rows: np.ndarray) -> Design:
         layouts = [replace(own, X=own.X[rows], missing=own.missing[rows]) for own in self.layouts]
         return replace(self, layouts=layouts, dense=self.dense[rows], codes=self.codes[rows])
+
+    def split(
+        self, train: np.ndarray, held_out: np.ndarray, y: np.ndarray, weights: np.ndarray, own: float
+    ) -> list[Design]:
+        """Rows to train on and rows held out; a covariance is of the former."""
+        parts = [self.part(train), self.part(held_out)]
+        for layout, other in zip(parts[0].layouts, parts[1].layouts, strict=True):
+            if layout.kind == "correlated":
+                layout.measure(y[train], weights[train], own)
+                other.unit = layout.unit
+                layout.fill(parts[0].dense)
+                other.fill(parts[1].dense)
+        return parts
 
     def columns(self, is_tied: bool) -> np.ndarray:
         return self.dense[:, : self.n_plain] if is_tied and self.has_squares else self.dense
@@ -177,7 +229,8 @@ class ClassSums:
             shift, unit = (layout.mean - layout.family.location), layout.unit
             weight, first = own.weight, own.first - own.weight * shift
             second = own.second - 2.0 * shift * own.first + shift**2 * weight
-            arrays = weight.T, weight.T, (first / unit).T, (second / unit**2).T
+            with np.errstate(over="ignore"):  # beyond all numbers: the fit is refused by name
+                arrays = weight.T, weight.T, (first / unit).T, (second / unit**2).T
             return NumbersPart(is_tied, layout.gaps, *arrays, layout.dense, layout.squares, layout.seen)
         if layout.kind == "counts":
             mean = np.maximum(own.count.sum(axis=0), 1e-300) / np.maximum(own.weight.sum(axis=0), 1e-300)
@@ -211,9 +264,8 @@ class ClassSums:
         return np.where(is_told[layout.family.column_of], share, 0.0)
 
 
-def layout_of(family, place: int, X: np.ndarray, y, weights, told: np.ndarray) -> ColumnLayout:
-    which = np.flatnonzero(np.isnan(X.sum(axis=0)))
-    kind = family.conditional
+def layout_of(family, place: int, X: np.ndarray, told: np.ndarray, weights: np.ndarray) -> ColumnLayout:
+    which, kind = np.flatnonzero(np.isnan(X.sum(axis=0))), family.conditional
     layout = ColumnLayout(
         family, place, kind, X, which[~told[which]], np.isnan(X[:, which]), which, np.flatnonzero(told)
     )
@@ -221,8 +273,6 @@ def layout_of(family, place: int, X: np.ndarray, y, weights, told: np.ndarray) -
         layout.centre = bin_centres(family, X, weights)
     elif kind in ("numbers", "correlated"):
         layout.mean, layout.unit = units(X, weights)
-        if kind == "correlated":
-            layout.unit = within_factor(X, y, weights, family.n_outcomes, layout.unit)
     return layout
 
 
@@ -242,16 +292,19 @@ def units(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where(unit > 1e-12 * np.abs(mean), np.maximum(unit, 1e-150), 1.0)
 
 
-def within_factor(X, y, weights, n_classes: int, unit: np.ndarray) -> np.ndarray:
-    """(d, d) lower factor of the pooled covariance within classes, with a ridge that few rows need."""
+def within_covariance(X: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
+    """(d, d) pooled covariance within classes, with a ridge that few rows need."""
     hot = one_hot(y, weights, n_classes)
     n = np.maximum(hot.sum(axis=0), 1e-300)
-    centred = (X - (hot.T @ X / n[:, None])[y]) / unit
-    d = X.shape[1]
-    scatter = (weights[:, None] * centred).T @ centred
-    typical = max(float(np.trace(scatter)) / max(float(n.sum()) * d, 1e-300), 1e-6)
-    covariance = (scatter + (1.0 + RIDGE * n.sum()) * typical * np.eye(d)) / (n.sum() + 1.0)
-    return unit[:, None] * np.linalg.cholesky(covariance)
+    centred = X - (hot.T @ X / n[:, None])[y]
+    return ridged((weights[:, None] * centred).T @ centred, float(n.sum()))
+
+
+def ridged(scatter: np.ndarray, n: float) -> np.ndarray:
+    """The covariance of n rows and one more."""
+    d = len(scatter)
+    typical = max(float(np.trace(scatter)) / max(n * d, 1e-300), 1e-6)
+    return (scatter + (1.0 + RIDGE * n) * typical * np.eye(d)) / (n + 1.0)
 
 
 def bin_centres(family, X: np.ndarray, weights: np.ndarray) -> np.ndarray:

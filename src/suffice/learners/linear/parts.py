@@ -26,10 +26,9 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from ...kernels.loops.linear import walk, walk_back
+from .metrics import Diagonal
 
 OWN = 3.0  # pseudo-rows of the pooled variance, where classes have variances of their own
-WALK = 3.0
 LEAST_WITHIN = 1e-3  # of a column's variance
 LIMIT = 12.0  # of log u in standard units
 LIMIT_RATE = 30.0
@@ -72,6 +71,10 @@ class LinearPart:
         """(size, K) array: roughly the second derivatives, given those of the loss in the coefficients."""
         raise NotImplementedError
 
+    def metric(self, squares: np.ndarray, cell_squares: np.ndarray) -> Any:
+        """The variables of the search."""
+        return Diagonal(self.curvature(squares, cell_squares))
+
 
 @dataclass
 class NumbersPart(LinearPart):
@@ -90,7 +93,8 @@ class NumbersPart(LinearPart):
     def of(cls, layout, prior: PseudoRows, count, first, second, is_tied: bool) -> NumbersPart:
         """From the sums (d, K) of ones, z and z^2 over observed cells."""
         observed = count.sum(axis=1) / max(float(prior.n.sum()), 1e-300)
-        scatter = (second - first**2 / np.maximum(count, 1e-9)).sum(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # sums beyond all numbers: the fit is refused by name
+            scatter = (second - first**2 / np.maximum(count, 1e-9)).sum(axis=1)
         within = np.maximum(scatter / np.maximum(count.sum(axis=1) - len(prior.a), 1.0), LEAST_WITHIN)[:, None]
         own = (0.0 if is_tied else OWN) + 3.0 * prior.share
         pseudo = np.outer(np.maximum(observed, 1e-3), prior.a)
@@ -163,147 +167,6 @@ class NumbersPart(LinearPart):
     def curvature(self, squares, cell_squares):
         own = squares[self.dense] + self.w0
         return own if self.is_tied else np.concatenate([own, squares[self.squares] + 0.5 * self.wl])
-
-
-@dataclass
-class CategoriesPart(LinearPart):
-    family: Any
-    alpha: np.ndarray  # (cells, K)
-    is_normalised: bool  # a cell may be missing and nothing tells of it
-    cells: slice
-    level: (
-        np.ndarray
-    )  # (cells,): frequencies in told columns, else 0; the mean logit is taken off there: only the teller speaks
-    dense: slice = field(default_factory=nothing)
-    seen: slice = field(default_factory=nothing)
-    weight: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.weight = self.family.block_sums(self.alpha)
-        self.has_prior, self.has_level = bool(self.alpha.any()), bool(self.level.any())
-
-    @property
-    def needs_norms(self) -> bool:
-        return self.is_normalised or self.has_prior
-
-    @classmethod
-    def alphas(cls, family, prior: PseudoRows, count: np.ndarray, flat: float) -> np.ndarray:
-        if not prior.share:
-            return np.repeat(flat * prior.a[None], len(count), axis=0)
-        frequency = count.sum(axis=1, keepdims=True) + 0.5
-        return flat * prior.a[None] + prior.share * (count + frequency / family.column_sums(frequency))
-
-    @property
-    @override
-    def size(self) -> int:  # type: ignore[override]
-        return len(self.alpha)
-
-    def logits(self, T: np.ndarray) -> np.ndarray:
-        free = self._free_logits(T)
-        return free - self.family.column_sums(self.level[:, None] * free) if self.has_level else free
-
-    def back(self, g: np.ndarray) -> np.ndarray:
-        """The gradient in T, of that in the logits."""
-        return self._free_back(g - self.level[:, None] * self.family.column_sums(g) if self.has_level else g)
-
-    def _free_logits(self, T: np.ndarray) -> np.ndarray:
-        return T
-
-    def _free_back(self, g: np.ndarray) -> np.ndarray:
-        return g
-
-    def _norms(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(columns, K) log-partitions, and (cells, K) probabilities."""
-        top = np.maximum.reduceat(logits, self.family.offset, axis=0)
-        shares = np.exp(logits - top[self.family.column_of])
-        whole = np.add.reduceat(shares, self.family.offset, axis=0)
-        return top + np.log(whole), shares / whole[self.family.column_of]
-
-    @override
-    def put(self, T, dense, cells):
-        logits = self.logits(T)
-        if not self.needs_norms:
-            cells[self.cells] = logits
-            return logits, None, None
-        norms, shares = self._norms(logits)
-        cells[self.cells] = logits - norms[self.family.column_of] if self.is_normalised else logits
-        return logits, norms, shares
-
-    @override
-    def penalty(self, T, memory):
-        value, g = self._lost(memory)
-        return value, self.back(g)
-
-    def _lost(self, memory) -> tuple[float, np.ndarray]:
-        """What the pseudo-counts lose, and its gradient in the logits."""
-        logits, norms, shares = memory
-        value = float(np.vdot(self.weight, norms)) - float(np.vdot(self.alpha, logits))
-        return value, self.weight[self.family.column_of] * shares - self.alpha
-
-    @override
-    def pulled(self, T, dense, cells, memory):
-        g = cells[self.cells]
-        if self.is_normalised:
-            g = g - memory[2] * self.family.column_sums(g)
-        return self.back(g)
-
-    @override
-    def curvature(self, squares, cell_squares):
-        return cell_squares[self.cells] + self.alpha
-
-
-@dataclass
-class BinsPart(CategoriesPart):
-    """T holds a slope for every column, then an increment for every cell (that of a column's first cell is zero)."""
-
-    centre: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (cells,): standard units
-    a: np.ndarray = field(default_factory=lambda: np.zeros(0))
-
-    @override
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        family = self.family
-        edges = np.maximum(family.n_categories - 1, 1)[family.column_of]
-        self.stiffness = np.outer(edges / WALK**2, self.a)
-
-    @property
-    @override
-    def size(self) -> int:  # type: ignore[override]
-        return self.family.n_features + len(self.centre)
-
-    @override
-    def _free_logits(self, T):
-        out = np.empty((len(self.centre), T.shape[1]))
-        walk(T, self.family.offset, self.family.n_categories, self.centre, out)
-        return out
-
-    @override
-    def _free_back(self, g):
-        out = np.empty((self.size, g.shape[1]))
-        walk_back(np.ascontiguousarray(g), self.family.offset, self.family.n_categories, self.centre, out)
-        return out
-
-    @override
-    def penalty(self, T, memory):
-        m = self.family.n_features
-        slope, step = T[:m], T[m:]
-        gradient = np.concatenate([self.a * slope, self.stiffness * step])
-        value = 0.5 * float(np.vdot(gradient, T))
-        if self.has_prior:
-            more, own = super().penalty(T, memory)
-            value, gradient = value + more, gradient + own
-        return value, gradient
-
-    @override
-    def curvature(self, squares, cell_squares):
-        h = cell_squares[self.cells]
-        family = self.family
-        slopes = family.block_sums(self.centre[:, None] ** 2 * h) + self.a
-        before = np.cumsum(h, axis=0) - h
-        ends = (before + h)[np.append(family.offset[1:], len(h)) - 1][family.column_of]
-        starts = before[family.offset][family.column_of]
-        above, whole = ends - before, np.maximum(ends - starts, 1e-300)
-        return np.concatenate([slopes, above * (1.0 - above / whole) + self.stiffness])
 
 
 @dataclass

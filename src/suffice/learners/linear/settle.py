@@ -18,33 +18,39 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from ...families import gaussian_diagonal, gaussian_tied
 from ...structures.base import Moments
 from .conditional import Conditional
-from .design import ColumnLayout
+from .design import ColumnLayout, ridged
 from .parts import LIMIT_RATE
 
-STEPS, TOL = 300, 1e-10
+STEPS, TOL, ROUNDS = 300, 1e-10, 20
 LEAST = 1e-300
 
 
 class Numbers:
     """delta: of z, and the logarithm of what is added to u (so that it stays positive)."""
 
-    def __init__(self, layout: ColumnLayout, part, T, sums):
+    def __init__(self, layout: ColumnLayout, part, T, sums, shares):
         self.layout, d = layout, layout.X.shape[1]
-        self.w, u = part.precisions(T)
+        total = max(float(sums.n.sum()), LEAST)
+        if layout.kind == "correlated":
+            self.basis, self.w, u = principal(layout, part.precisions(T)[0], sums, shares)
+            self.first, self.second = np.zeros(d), np.ones(d)
+        else:
+            self.w, u = part.precisions(T)
+            self.first = sums.firsts[layout.dense].sum(axis=1) / total
+            square = sums.seconds[layout.dense].sum(axis=1)
+            self.second = np.maximum(square, 1e-6 * sums.seen(layout).sum(axis=1)) / total
         self.counts = self.is_free = np.ones(d, dtype=bool)
         self.is_free[layout.gaps] = False
         least = u.min(axis=1, keepdims=True)
         self.base = np.where(self.is_free[:, None], u - least, u)  # of the precisions, beside what delta adds
         self.start = np.concatenate([np.zeros(d), np.log(least[:, 0])])
-        total = max(float(sums.n.sum()), LEAST)
-        self.first = sums.firsts[layout.dense].sum(axis=1) / total
-        self.second = np.maximum(sums.seconds[layout.dense].sum(axis=1), 1e-6 * sums.seen(layout).sum(axis=1)) / total
 
     def at(self, delta):
         d, free = len(self.first), self.is_free
@@ -63,18 +69,37 @@ class Numbers:
 
     def record(self, found, mass):
         (m, u), family, own = found, self.layout.family, self.layout
-        if own.unit.ndim == 1:
+        if own.kind != "correlated":
             mean, variance = own.mean + own.unit * m.T, own.unit**2 / u.T
             return gaussian_diagonal.from_parameters(family.weight_of(mass), mean - family.location, variance)
-        covariance = (own.unit / u[:, 0]) @ own.unit.T
-        mean = own.mean + m.T @ own.unit.T - family.location
+        covariance = (self.basis / u[:, 0]) @ self.basis.T
+        mean = own.mean + m.T @ self.basis.T - family.location
         return gaussian_tied.from_parameters(mass.copy(), mean, 0.5 * (covariance + covariance.T))
+
+
+def principal(
+    layout: ColumnLayout, w: np.ndarray, sums, shares: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A basis G, x = mean + G t, in which all rows have the covariance 1 and V is diagonal; w and u there.
+
+    The covariance of all rows is V + V C V with C that of the classes' coefficients about their mean. Where all rows have
+    covariance 1 and C (with the masses `shares`) has the eigenvalues e, V has (sqrt(1 + 4 e) - 1) / (2 e) along the same directions.
+    """
+    deviations = np.linalg.norm(layout.unit, axis=1)
+    centred = (layout.X - layout.mean) / deviations
+    covariance = ridged((sums.weights[:, None] * centred).T @ centred, float(sums.n.sum()))
+    root = deviations[:, None] * np.linalg.cholesky(covariance)
+    along = root.T @ solve_triangular(layout.unit, w, lower=True, trans="T")
+    along -= (along @ shares)[:, None]
+    e, turn = np.linalg.eigh((along * shares) @ along.T)
+    u = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * np.maximum(e, 0.0)))
+    return root @ turn, turn.T @ along, np.repeat(u[:, None], w.shape[1], axis=1)
 
 
 class Cells:
     """delta: of every cell."""
 
-    def __init__(self, layout: ColumnLayout, part, T, sums):
+    def __init__(self, layout: ColumnLayout, part, T, sums, shares):
         self.layout, self.family = layout, layout.family
         column, sizes = self.family.column_of, self.family.n_categories
         self.is_free = np.full(len(column), not part.is_normalised)
@@ -108,7 +133,7 @@ class Cells:
 class Counts:
     """delta: of the logarithm of every rate."""
 
-    def __init__(self, layout: ColumnLayout, part, T, sums):
+    def __init__(self, layout: ColumnLayout, part, T, sums, shares):
         self.layout = layout
         self.log_rate = np.clip(T, -LIMIT_RATE, LIMIT_RATE) + part.log_mean[:, None]
         self.counts = self.is_free = np.ones(len(T), dtype=bool)
@@ -187,8 +212,24 @@ class Settling:
 
 def settled(model, problem: Conditional, T: list[np.ndarray], tellers: Tellers) -> Moments:
     """Moments of total mass one with the posteriors of the trained scores."""
+    mass = problem.sums.shares
+    for _ in range(ROUNDS if any(layout.kind == "correlated" for layout in problem.design.layouts) else 1):
+        before = mass
+        blocks, found, mass = _settled(problem, T, tellers, mass)
+        if np.abs(mass - before).max() < 1e-6:  # the basis of correlated columns depends on the masses
+            break
+    columns = list(model.no_statistics().columns)
+    for block, part in zip(blocks, found, strict=True):
+        columns[block.layout.place] = block.record(part[3], mass)
+    return Moments(mass, tuple(columns))
+
+
+def _settled(
+    problem: Conditional, T: list[np.ndarray], tellers: Tellers, shares: np.ndarray
+) -> tuple[list, list, np.ndarray]:
+    """The blocks, what they found, and the masses of the classes."""
     blocks = [
-        KINDS[layout.kind](layout, part, own, problem.sums)
+        KINDS[layout.kind](layout, part, own, problem.sums, shares)
         for layout, part, own in zip(problem.design.layouts, problem.parts, T[1:], strict=True)
     ]
     starts = np.concatenate([[0], np.cumsum([block.layout.X.shape[1] for block in blocks])]).astype(int)
@@ -203,8 +244,4 @@ def settled(model, problem: Conditional, T: list[np.ndarray], tellers: Tellers) 
     x = minimize(goal.value_and_gradient, start, jac=True, method="L-BFGS-B", options=options).x
     found, logs, seen = goal.at(x)
     goal.shares(found, seen)
-    mass = np.maximum(np.exp(logs - logsumexp(logs)), LEAST)
-    columns = list(model.no_statistics().columns)
-    for block, part in zip(blocks, found, strict=True):
-        columns[block.layout.place] = block.record(part[3], mass)
-    return Moments(mass, tuple(columns))
+    return blocks, found, np.maximum(np.exp(logs - logsumexp(logs)), LEAST)

@@ -1,0 +1,122 @@
+"""`suffice train` on files that need not fit in memory: in blocks, by threads here or by the workers of a dask cluster."""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..engines.blocks import BlockEngine, Threads, engine
+from ..files.dataset import Dataset
+from ..files.table import MISSING
+from ..saving import save
+from .errors import data_errors
+from .notices import UsageError, say, show
+from .progress import progress
+from .training import _kept, estimator_of, try_output
+
+
+@dataclass(frozen=True)
+class Where:
+    """Who works."""
+
+    workers: int | None = None  # processes of a cluster on this machine
+    scheduler: str | None = None
+    scheduler_file: str | None = None
+    checkpoint: str | None = None
+
+    def __bool__(self) -> bool:
+        return any(value is not None for value in vars(self).values())
+
+
+def is_pattern(path: str) -> bool:
+    return glob.has_magic(path) and not os.path.exists(path)
+
+
+def options_of(options: dict[str, Any], kinds: Any, format: str | None, max_words: int | None) -> dict[str, Any]:
+    """The options of a reader as a Dataset has them."""
+    given = {name: value for name, value in options.items() if name not in ("bad_cells", "na")}
+    if options.get("na") is not None:
+        given["missing"] = (*MISSING, *options["na"])
+    return {**given, "kinds": kinds or None, "format": format, "max_words": max_words}
+
+
+@contextmanager
+def engine_at(where: Where) -> Iterator[BlockEngine]:
+    """Threads of this process, a cluster on loopback that ends with the block, or one that is there."""
+    given = [name for name in ("workers", "scheduler", "scheduler_file") if getattr(where, name) is not None]
+    if len(given) > 1:
+        raise UsageError(f"--{given[0]} and --{given[1]} are two places to work at: give one".replace("_", "-"))
+    if not given:
+        yield Threads(1, where.checkpoint)
+        return
+    try:
+        from distributed import Client, LocalCluster
+    except ModuleNotFoundError as error:
+        raise UsageError(f"--{given[0]} needs dask: pip install 'suffice[dask]'".replace("_", "-")) from error
+    from ..engines.dask import DaskEngine
+
+    if where.workers is not None:
+        if where.workers < 1:
+            raise UsageError(f"--workers {where.workers} must be at least 1")
+        with (
+            LocalCluster(
+                n_workers=where.workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=40
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            yield DaskEngine(client, where.checkpoint)
+        return
+    try:
+        client = Client(where.scheduler, timeout=20) if where.scheduler else Client(scheduler_file=where.scheduler_file)
+    except (OSError, TimeoutError) as error:
+        raise UsageError(f"no scheduler at {where.scheduler or where.scheduler_file}: {error}") from error
+    with client:
+        yield DaskEngine(client, where.checkpoint)
+
+
+def train(path: str, output: str, *, model: str, params: dict[str, Any], where: Where, options: dict[str, Any]) -> None:
+    """Fit all rows of the files, wherever the work is done; the model file is that of any other training."""
+    start = time.perf_counter()
+    try_output(output)
+    with data_errors(path), progress("reading in blocks") as update, engine_at(where) as chosen, engine(chosen):
+        data = Dataset(path, **options)
+        data.plain = True
+        update(None, f"{len(data)} blocks")
+        found = data.survey(chosen)
+        if not found.labels:
+            raise UsageError(f"{path} has no labels: name their column with --target")
+        estimator = estimator_of(model, data.format if not data.text else "text", data.layout.kinds, params)
+        report = estimator._report
+
+        def shown(number: int, line: dict) -> None:
+            update(None, said(chosen, line))
+            if estimator.verbose:
+                report(number, line)
+
+        estimator._report = shown
+        verbose, estimator.verbose = estimator.verbose, 1
+        try:
+            estimator.fit(data)
+        finally:
+            estimator.verbose = verbose
+            del estimator._report
+    save(data.trained_as(estimator), output)
+    show(_kept(estimator))
+    say(
+        f"{type(estimator).__name__} on {found.n_rows:,} rows in {len(data)} blocks, {estimator.n_features_in_:,} features, "
+        f"{len(estimator.classes_)} classes in {time.perf_counter() - start:.1f} s, {chosen.rounds} rounds by "
+        f"{len(chosen.processes)} process{'es' if len(chosen.processes) > 1 else ''} -> {output}"
+    )
+
+
+def said(chosen: BlockEngine, line: dict) -> str:
+    """Round, objective, bytes that came back, workers."""
+    return (
+        f"round {chosen.rounds}, objective {line['objective']:.6g}, {chosen.bytes / 1e6:.1f} MB, "
+        f"{len(chosen.processes)} at work"
+    )

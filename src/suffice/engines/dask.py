@@ -1,0 +1,219 @@
+"""Blocks on the workers of a dask cluster: sources out, records back, and a lost worker costs time only.
+
+Values that all blocks see travel as tasks and not by `scatter`, whose data die with their worker. Rows that are kept, and parts of
+dask collections, are futures: what is lost is made again from its source. A block that kills its workers is named.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+from uuid import uuid4
+
+from typing_extensions import override
+
+from .blocks import BlockEngine, Found, Placed, fold_found, rows_of, tree
+
+IMPORTS = 350 << 20  # bytes of a worker's imports, and some
+BLOCKS = 4  # times a block's bytes that a thread of a worker needs
+KEPT = 0.3  # of the workers' memory that kept rows may take
+RETRIES = 5  # of a task that fails by an error of the machine
+
+
+class DaskEngine(BlockEngine):
+    """Fits on a dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        None: the current one.
+    checkpoint : str or path, default=None
+        A folder. A fit writes its state there and goes on from it when the same fit is begun again after a crash of this process.
+
+    keep : bool, default=None
+        Whether workers keep the rows of their blocks between passes; None: where they have room for them. If not, every pass reads.
+
+    Examples
+    --------
+    >>> from suffice import DaskEngine, engine
+    >>> def fitted(model, data, client):
+    ...     with engine(DaskEngine(client)):
+    ...         return model.fit(data)
+    """
+
+    def __init__(self, client: Any = None, checkpoint: Any = None, keep: bool | None = None) -> None:
+        try:
+            import distributed
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("DaskEngine needs dask: pip install 'suffice[dask]'") from error
+        self.client = distributed.default_client() if client is None else client
+        self.checkpoint, self.keep = checkpoint, keep
+        self._warned: set[str] = set()
+
+    # -- the cluster --------------------------------------------------------------------------------------------------
+
+    def workers(self) -> dict[str, dict]:
+        """What the scheduler says of every worker, after waiting for the first one."""
+        self.client.wait_for_workers(1, timeout=60)
+        return self.client.scheduler_info(n_workers=-1)["workers"]
+
+    def _check(self, sources) -> dict[str, dict]:
+        """Refuse workers that cannot hold a block; name those that differ from this process."""
+        workers = self.workers()
+        largest = max(range(len(sources)), key=lambda number: getattr(sources[number], "n_bytes", 0), default=0)
+        block = getattr(sources[largest], "n_bytes", 0) if len(sources) else 0
+        for address, info in workers.items():
+            limit, threads = info.get("memory_limit") or 0, max(int(info.get("nthreads", 1)), 1)
+            need = IMPORTS + BLOCKS * threads * block
+            if limit and limit < need:
+                raise MemoryError(
+                    f"worker {address} may take {limit / 2**20:.0f} MB, and block {largest} of {block / 2**20:.0f} MB needs about "
+                    f"{need / 2**20:.0f} MB on its {threads} threads: start workers with a higher --memory-limit or fewer threads, "
+                    "or cut the data into smaller blocks (block_rows=)"
+                )
+        new = [address for address in workers if address not in self._warned]
+        if new:
+            self._warned.update(new)
+            warn_of_others(self.client.run(about_here, workers=new))
+        return workers
+
+    @override
+    def place(self, sources, prepare=None, n_bytes=0) -> Placed:
+        workers = self._check(sources)
+        room = KEPT * sum(info.get("memory_limit") or 0 for info in workers.values())
+        placed = Placed(list(sources), None if prepare is None else self.publish(prepare))
+        if n_bytes and (n_bytes <= room if self.keep is None else self.keep):
+            placed.kept = self._submitted("rows", [(made, placed.prepare, *self._part(own)) for own in placed.sources])
+        return placed
+
+    def _part(self, source: Any) -> tuple:
+        """A source as arguments of a task: what a dask collection holds there is the cluster's to compute."""
+        if hasattr(source, "delayed"):
+            return source.opener, self.client.compute(source.delayed, retries=RETRIES)
+        return (source,)
+
+    @override
+    def publish(self, value):
+        return self._submitted("shared", [(same, value)])[0]
+
+    def _submitted(self, name: str, calls: list[tuple]) -> list:
+        """Futures of calls; the number of a task is the last part of its name."""
+        name = f"{name}-{uuid4().hex}"
+        return [
+            self.client.submit(*call, key=f"{name}-{number}", retries=RETRIES, pure=False)
+            for number, call in enumerate(calls)
+        ]
+
+    def _futures(self, function: Callable, blocks: Placed, shared: tuple) -> list:
+        from distributed import Future
+
+        own = tuple(value if isinstance(value, Future) else self.publish(value) for value in shared)
+        if blocks.kept is not None:
+            calls = [(work_kept, function, rows, *own) for rows in blocks.kept]
+        else:
+            calls = [(work, function, len(own), *own, blocks.prepare, *self._part(source)) for source in blocks.sources]
+        return self._submitted(function.__name__, calls)
+
+    # -- sums ---------------------------------------------------------------------------------------------------------
+
+    @override
+    def sum(self, function, blocks, *shared):
+        top = tree(
+            self._futures(function, blocks, shared), lambda *own: self._submitted("fold", [(fold_found, *own)])[0]
+        )
+        return self._noted(self._result(top, blocks))
+
+    @override
+    def each(self, function, blocks, *shared) -> Iterator:
+        futures = self._futures(function, blocks, shared)
+        while futures:
+            found = self._result(futures.pop(0), blocks)
+            self.processes |= found.processes
+            yield found.value
+
+    def _result(self, future: Any, blocks: Placed) -> Any:
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except KilledWorker as error:
+            number = int(str(error.task).rpartition("-")[2]) if "fold" not in str(error.task) else -1
+            source = blocks.sources[number] if 0 <= number < len(blocks) else None
+            limits = sorted({(info.get("memory_limit") or 0) >> 20 for info in self.workers().values()})
+            size = getattr(source, "n_bytes", 0) / 2**20
+            raise RuntimeError(
+                f"block {number} ({source!r:.120}, {size:.0f} MB) ended the workers that tried it, the last one at "
+                f"{error.last_worker.address}; workers may take {limits} MB. Was it their memory? Start them with a higher "
+                "--memory-limit, or cut the data into smaller blocks (block_rows=)"
+            ) from error
+
+
+# -- what runs on workers ----------------------------------------------------------------------------------------------
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def made(prepare: Any, source: Any, *raw: Any) -> Any:
+    """Rows of a source, or of what a part of a dask collection held."""
+    alone()
+    if not raw:
+        return rows_of(source, prepare)
+    found = source(*raw)
+    return found if prepare is None else prepare(found)
+
+
+def work(function: Callable, n_shared: int, *args: Any) -> Found:
+    shared, prepare, part = args[:n_shared], args[n_shared], args[n_shared + 1 :]
+    return Found(function(made(prepare, *part), *shared), frozenset([os.getpid()]))
+
+
+def work_kept(function: Callable, rows: Any, *shared: Any) -> Found:
+    alone()
+    return Found(function(rows, *shared), frozenset([os.getpid()]))
+
+
+@cache
+def alone() -> None:
+    """Products of matrices use one thread, for as long as the worker lives: with more, their bits depend on the machine."""
+    from threadpoolctl import ThreadpoolController
+
+    ThreadpoolController().limit(limits=1, user_api="blas")
+
+
+@cache
+def about_here() -> dict[str, str]:
+    """What the bits of a result may depend on."""
+    found = {"Python": platform.python_version(), "CPU": cpu_name()}
+    for package in ("suffice", "numpy", "scipy", "numba", "pandas", "pyarrow"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "none"
+    return found
+
+
+def cpu_name() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "")
+    except OSError:
+        return platform.processor()
+
+
+def warn_of_others(workers: dict[str, dict[str, str]]) -> None:
+    """Say which workers differ from this process, and in what."""
+    here = about_here()
+    for address, there in workers.items():
+        differ = [f"{name} {there.get(name)} (here {own})" for name, own in here.items() if there.get(name) != own]
+        if differ:
+            warnings.warn(
+                f"worker {address} has {', '.join(differ)}: results may differ in their last bits from those of other workers",
+                stacklevel=4,
+            )

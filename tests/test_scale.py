@@ -1,0 +1,526 @@
+"""Data in blocks: the same bits from one thread, two, and processes of a cluster; files that are read in blocks; what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+import suffice
+from suffice import BernoulliNB, GaussianDiscriminant, GaussianMixture, GaussianNB, MixedNB, MultinomialNB
+from suffice.engines.blocks import Threads, tree
+from suffice.files import DataError, Dataset
+from suffice.files.dataset import Blocks
+from suffice.files.pieces import Part
+from suffice.losses.soft_hinge import SoftHinge
+
+COLUMNS = list("abcde")
+
+
+def digest(model) -> str:
+    found = hashlib.sha256()
+    for array in model.moments_.arrays():
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:16]
+
+
+def table(n: int, seed: int = 0) -> pd.DataFrame:
+    """Skewed, correlated numbers with gaps, whose classes naive Bayes cannot tell apart well by likelihood."""
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 3, n)
+    X = generator.gamma(2.0, size=(n, 5)) + np.random.default_rng(7).normal(size=(3, 5))[y]
+    X[:, 1] += X[:, 0]
+    X[generator.random((n, 5)) < 0.02] = np.nan
+    return pd.DataFrame(X, columns=COLUMNS).assign(y=np.array(["u", "v", "w"])[y])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("rows")
+    rows = table(4000)
+    for part in range(4):
+        rows.iloc[1000 * part : 1000 * (part + 1)].to_parquet(path / f"p{part}.parquet", row_group_size=250)
+    return path
+
+
+@dataclass(frozen=True)
+class Held:
+    """Rows in memory as a source; `load` may dawdle, and notes that it was called."""
+
+    part: Part
+    number: int = 0
+    seconds: float = 0.0
+    log: str = ""
+    ends_at: int = 0  # the call at which the process dies
+
+    def __repr__(self) -> str:
+        return f"Held({self.number})"
+
+    def load(self) -> Part:
+        if self.log:
+            with open(self.log, "a") as file:
+                file.write(f"{self.number}\n")
+            if self.ends_at and len(Path(self.log).read_text().split()) >= self.ends_at:
+                os._exit(3)
+        if self.seconds:
+            time.sleep(self.seconds * np.random.default_rng().random())
+        return self.part
+
+
+def cut(X, y, n_blocks: int, order=None, **options) -> Blocks:
+    """Rows in memory, in blocks."""
+    order = np.arange(X.shape[0]) if order is None else order
+    take = (lambda rows: X.iloc[rows]) if hasattr(X, "iloc") else (lambda rows: X[rows])
+    parts = np.array_split(order, n_blocks)
+    return Blocks(
+        [Held(Part(take(rows), None if y is None else y[rows]), number, **options) for number, rows in enumerate(parts)]
+    )
+
+
+def texts(n: int) -> tuple[list[str], np.ndarray]:
+    generator = np.random.default_rng(3)
+    y = generator.integers(0, 2, n)
+    words = np.array([f"w{i}" for i in range(60)])
+    shares = generator.dirichlet(np.full(60, 0.5), 2)
+    return [" ".join(generator.choice(words, 15, p=shares[k])) for k in y], np.where(y == 1, "sport", "trade")
+
+
+# -- engines -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 63, 64, 65, 513, 600])
+def test_the_tree_of_sums_is_level_by_level(n):
+    def join(*parts):
+        return f"({' '.join(parts)})"
+
+    items = [str(i) for i in range(n)]
+    expected = items
+    while len(expected) > 1:
+        groups = [expected[i : i + 8] for i in range(0, len(expected), 8)]
+        expected = [join(*group) if len(group) > 1 else group[0] for group in groups]
+    assert tree(iter(items), join) == expected[0]
+
+
+FITS = {
+    "nll": lambda: GaussianNB(loss="nll"),
+    "ncll": lambda: GaussianNB(loss="ncll", random_state=0),
+    "hinge": lambda: GaussianNB(loss="hinge", random_state=0, prior=5.0),
+    "mixture": lambda: GaussianMixture(3, random_state=0, max_iter=8),
+}
+
+
+def fitted(name: str, folder: Path):
+    options = {"ignore": ["y"]} if name == "mixture" else {"target": "y"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return FITS[name]().fit(Dataset(f"{folder}/*.parquet", block_rows=500, **options))
+
+
+@pytest.fixture(scope="module")
+def digests(folder) -> dict[str, str]:
+    """By one thread."""
+    with suffice.engine(Threads(1)):
+        return {name: digest(fitted(name, folder)) for name in FITS}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_threads_change_no_bit(name, folder, digests):
+    for chosen in (Threads(2), Threads(1, keep=False)):
+        with suffice.engine(chosen):
+            assert digest(fitted(name, folder)) == digests[name]
+
+
+# -- the same fits as in memory ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_blocks", [2, 64])
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_objectives_are_those_of_one_process(n_blocks, is_sorted):
+    rows = table(1500, seed=1)
+    X, y = rows[COLUMNS], rows["y"].to_numpy()
+    order = np.argsort(y, kind="stable") if is_sorted else None
+    for loss in ("ncll", "hinge"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            whole = GaussianNB(loss=loss, prior=20.0, random_state=0).fit(X, y)
+            found = GaussianNB(loss=loss, prior=20.0, random_state=0).fit(cut(X, y, n_blocks, order))
+        F, best = found.history_["objective"][-1], min(whole.history_["objective"])
+        assert best * (1 + 1e-3) >= F
+        assert abs(found.score(X, y) - whole.score(X, y)) <= 0.002
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_rounds_from_a_small_sample_reach_the_optimum(is_sorted, monkeypatch):
+    """A sample of a quarter of the rows: what is left to gain is below a thousandth, after a few dozen rounds."""
+    monkeypatch.setattr("suffice.files.dataset.ROWS", 1000)
+    rows = table(4000, seed=1)
+    X, y = rows[COLUMNS], rows["y"].to_numpy()
+    data = cut(X, y, 8, np.argsort(y, kind="stable") if is_sorted else None)
+    with suffice.engine(Threads(1)) as chosen:
+        model = GaussianNB(prior=20.0, random_state=0).fit(data)
+    assert chosen.rounds <= 40
+    monkeypatch.setattr("suffice.choosing.recipes.in_blocks.TOL", 1e-10)
+    best = GaussianNB(prior=20.0, random_state=0).fit(data)
+    assert model.history_["objective"][-1] <= best.history_["objective"][-1] * (1 + 1e-3)
+
+
+def test_mixtures_and_closed_forms_are_those_of_one_process():
+    rows = table(3000, seed=2)
+    X, y = rows[COLUMNS], rows["y"].to_numpy()
+    for model in (GaussianNB(loss="nll"), GaussianDiscriminant(loss="nll"), MixedNB(loss="nll")):
+        whole, found = model.fit(X, y).moments_, type(model)(loss="nll").fit(cut(X, y, 5)).moments_
+        np.testing.assert_allclose(found.flat(), whole.flat(), rtol=2e-3, atol=1e-6)
+    whole = GaussianMixture(2, random_state=0, tol=1e-6).fit(X)
+    found = GaussianMixture(2, random_state=0, tol=1e-6).fit(cut(X, None, 5))
+    assert found.lower_bound_ == pytest.approx(whole.lower_bound_, rel=1e-6)
+
+
+def test_objective_of_em_never_rises(folder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GaussianMixture(4, random_state=0, max_iter=20, tol=0.0).fit(
+            Dataset(f"{folder}/*.parquet", ignore=["y"])
+        )
+    assert (np.diff(model.lower_bounds_) >= -1e-9).all()
+
+
+def test_a_label_and_a_category_of_the_last_block_only():
+    rows = table(3000, seed=4).assign(kind="plain")
+    rows.loc[2990:, "kind"] = "rare"
+    rows.loc[2995:, "y"] = "last"
+    model = MixedNB(loss="nll").fit(cut(rows[[*COLUMNS, "kind"]], rows["y"].to_numpy(), 6))
+    assert model.classes_.tolist() == ["last", "u", "v", "w"]
+    assert model.class_count_[0] == 5
+    assert model.categories_["kind"] == ["plain", "rare"]
+
+
+def test_texts_are_counted_by_one_vocabulary(tmp_path):
+    documents, labels = texts(1200)
+    lines = [f"{label}\t{text}" for label, text in zip(labels, documents, strict=True)]
+    lines[-1] += " onlyhere"
+    (tmp_path / "docs.txt").write_text("\n".join(lines) + "\n")
+    data = Dataset(tmp_path / "docs.txt", block_bytes=10_000)
+    assert len(data) > 5
+    model = MultinomialNB(random_state=0).fit(data)
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(dtype=float)
+    X = vectorizer.fit_transform([*documents[:-1], documents[-1] + " onlyhere"])
+    assert list(data.layout.vocabulary) == vectorizer.get_feature_names_out().tolist()
+    assert abs(model.score(X, labels) - MultinomialNB(random_state=0).fit(X, labels).score(X, labels)) < 0.01
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_blocks_of_files_hold_every_row_once(tmp_path):
+    rows = table(700, seed=5).round(3)
+    rows["note"] = ['a, "quoted"\nline' if i % 7 == 0 else "plain" for i in range(700)]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    rows.to_parquet(tmp_path / "rows.parquet", row_group_size=60)
+    for name, options in (("rows.csv", {"block_bytes": 2000}), ("rows.parquet", {"block_rows": 100})):
+        data = Dataset(tmp_path / name, target="y", **options)
+        parts = [source.load() for source in data.sources]
+        assert len(parts) > 5
+        together = pd.concat([part.X.assign(note=part.X["note"].astype(str)) for part in parts], ignore_index=True)
+        pd.testing.assert_frame_equal(together[COLUMNS], rows[COLUMNS])
+        assert together["note"].tolist() == rows["note"].tolist()
+        assert np.concatenate([part.y for part in parts]).tolist() == rows["y"].tolist()
+
+
+def test_a_column_that_is_numbers_in_some_blocks_only(tmp_path):
+    rows = table(600, seed=6)
+    rows["code"] = ["7"] * 590 + ["x"] * 10
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    data = Dataset(tmp_path / "rows.csv", target="y", block_bytes=4000)
+    model = MixedNB(loss="nll").fit(data)
+    assert data.layout.kinds["code"] == "categorical"
+    assert model.categories_["code"] == ["7", "x"]
+
+
+def test_svmlight_in_blocks_begins_where_the_whole_does(tmp_path):
+    generator = np.random.default_rng(0)
+    lines = [
+        f"{i % 2} " + " ".join(f"{j}:1" for j in sorted(generator.choice(np.arange(1, 30), 4, False)))
+        for i in range(300)
+    ]
+    (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
+    model = BernoulliNB(loss="nll").fit(Dataset(tmp_path / "rows.svm", block_bytes=500))
+    assert model.n_features_in_ == 29
+    assert model.classes_.tolist() == ["0", "1"]
+
+
+def test_what_cannot_be_done_is_said(folder, tmp_path):
+    with pytest.raises(DataError, match="names no file"):
+        Dataset(tmp_path / "*.parquet")
+    with pytest.raises(DataError, match="is a folder"):
+        Dataset(folder)
+    with pytest.raises(DataError, match="there is no column 'z'"):
+        Dataset(f"{folder}/*.parquet", target="z")
+    data = Dataset(f"{folder}/*.parquet", target="y")
+    with pytest.raises(ValueError, match="has its own labels"):
+        GaussianNB().fit(data, ["u"])
+    with pytest.raises(TypeError, match="learns from rows in memory only"):
+        GaussianMixture(2, algorithm="variational").fit(Dataset(f"{folder}/*.parquet", ignore=["y"]))
+    with pytest.raises(ValueError, match="has no labels"):
+        GaussianNB().fit(Dataset(f"{folder}/*.parquet", ignore=["y"]))
+    with pytest.raises(TypeError, match="give suffice"), suffice.engine(3):
+        pass
+
+
+def test_the_command_line_gives_the_same_bits(folder, digests, tmp_path):
+    from typer.testing import CliRunner
+
+    from suffice.cli.app import app
+
+    out = tmp_path / "m.sfc"
+    given = ["train", f"{folder}/*.parquet", "--target", "y", "--loss", "nll", "-o", str(out)]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 0, done.output
+    trained, data = suffice.load(out), Dataset(f"{folder}/*.parquet", target="y")
+    assert digest(trained.model) == digest(GaussianNB(loss="nll").fit(data))
+    assert trained.columns == tuple(COLUMNS)
+    both = CliRunner().invoke(app, [*given, "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"])
+    assert both.exit_code != 0
+
+
+# -- the rounded hinge -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("softness", [0.05, 1.0, 3.0])
+def test_the_rounded_hinge_is_its_definition_and_its_weights_are_its_gradient(softness):
+    generator, loss = np.random.default_rng(0), SoftHinge(1.0, softness)
+    scores, y = generator.normal(size=(40, 4)) * 2, generator.integers(0, 4, 40)
+    values, weights = loss.labelled_values(scores, y), loss.labelled_weights(scores, y)
+    for i in range(40):
+        h = np.delete(1.0 - scores[i, y[i]] + scores[i], y[i])
+
+        def lost(b, h=h):
+            return -(b @ h - softness / 2 * (b @ b + b.sum() ** 2))
+
+        best = minimize(
+            lost, np.zeros(3), bounds=[(0, 1)] * 3, constraints={"type": "ineq", "fun": lambda b: 1 - b.sum()},
+            method="SLSQP", options={"ftol": 1e-13},
+        )  # fmt: skip
+        assert values[i] == pytest.approx(-best.fun, abs=1e-7)
+    step = 1e-6
+    for k in range(4):
+        up, down = (loss.labelled_values(scores + sign * step * np.eye(4)[k], y) for sign in (1, -1))
+        np.testing.assert_allclose((up - down) / (2 * step), -weights[:, k], atol=1e-6)
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+CHILD = """
+import sys, warnings
+sys.path.insert(0, {tests!r})
+from test_scale import interrupted
+warnings.simplefilter("ignore")
+interrupted({log!r}, {folder!r}, {kind!r}, 26)
+"""
+
+
+def interrupted(log: str, folder: str, kind: str, ends_at: int = 0):
+    """A fit on blocks whose process dies at some call; begun again, it goes on."""
+    rows = table(2000, seed=8)
+    y = rows["y"].to_numpy()
+    data = cut(rows[COLUMNS], None if kind == "mixture" else y, 2, log=log, ends_at=ends_at)
+    model = (
+        GaussianMixture(3, random_state=0, tol=0.0, max_iter=15)
+        if kind == "mixture"
+        else GaussianNB(loss=kind, random_state=0, prior=1.0)
+    )
+    model.checkpoint_minutes = 0
+    with suffice.engine(Threads(1, checkpoint=folder or None, keep=False)):
+        return model.fit(data)
+
+
+@pytest.mark.parametrize("kind", ["mixture", "hinge"])
+def test_a_process_that_was_killed_goes_on_from_its_checkpoint(kind, tmp_path):
+    log, folder = tmp_path / "log", tmp_path / "checkpoints"
+    code = CHILD.format(tests=str(Path(__file__).parent), log=str(log), folder=str(folder), kind=kind)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(suffice.__file__).parents[1]), *sys.path])}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 3, ended.stderr
+    assert len(list(folder.glob("*.checkpoint"))) == 1
+    before = len(log.read_text().split())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        resumed = interrupted(str(log), str(folder), kind)
+        plain = interrupted(str(tmp_path / "other"), "", kind)
+    assert digest(resumed) == digest(plain)
+    after = len(log.read_text().split()) - before
+    assert after < len((tmp_path / "other").read_text().split())  # it did not begin at the beginning
+
+
+# -- a cluster ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="dask is an extra: pip install 'suffice[dask]'")
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            host="127.0.0.1",
+            memory_limit="1500MB",
+            silence_logs=50,
+        ) as found,
+        distributed.Client(found) as client,
+    ):
+        yield found, client
+
+
+def slowed(data: Blocks, seconds: float = 0.0, log: str = "") -> Blocks:
+    """The blocks with sources that dawdle."""
+    data.sources = [Slow(source, number, seconds, log) for number, source in enumerate(data.sources)]
+    return data
+
+
+@dataclass(frozen=True)
+class Slow:
+    source: object
+    number: int
+    seconds: float
+    log: str
+
+    def load(self):
+        if self.log:
+            with open(self.log, "a") as file:
+                file.write(f"{self.number} {os.getpid()}\n")
+        time.sleep(self.seconds * np.random.default_rng().random())
+        return self.source.load()
+
+
+def test_workers_change_no_bit(cluster, folder, digests, tmp_path):
+    found, client = cluster
+    for n_workers in (2, 3, 1):
+        found.scale(n_workers)
+        client.wait_for_workers(n_workers)
+        for _ in range(300):
+            if len(client.scheduler_info(n_workers=-1)["workers"]) == n_workers:
+                break
+            time.sleep(0.1)
+        chosen = suffice.DaskEngine(client)
+        with suffice.engine(chosen):
+            for name in FITS if n_workers == 2 else ["nll", "mixture"]:
+                options = {"ignore": ["y"]} if name == "mixture" else {"target": "y"}
+                data = slowed(Dataset(f"{folder}/*.parquet", block_rows=500, **options), 0.05)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    assert digest(FITS[name]().fit(data)) == digests[name]
+        assert len(chosen.processes) == n_workers
+        assert os.getpid() not in chosen.processes
+    found.scale(2)
+    client.wait_for_workers(2)
+
+
+def test_a_killed_worker_costs_time_only(cluster, tmp_path):
+    import signal
+    import threading
+
+    _, client = cluster
+    rows = table(2000, seed=9)
+    model = GaussianMixture(3, random_state=0, tol=0.0, max_iter=6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = digest(model.fit(cut(rows[COLUMNS], None, 8)))
+        log = tmp_path / "log"
+        chosen = suffice.DaskEngine(client, keep=False)
+
+        def kill() -> None:
+            for _ in range(3000):
+                if log.exists() and len(log.read_text().splitlines()) >= 30:
+                    break
+                time.sleep(0.02)
+            os.kill(int(log.read_text().splitlines()[-1].split()[1]), signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with suffice.engine(chosen):
+            found = digest(model.fit(slowed(cut(rows[COLUMNS], None, 8), 0.1, str(log))))
+        killer.join()
+    assert found == plain
+    processes = {line.split()[1] for line in log.read_text().splitlines()}
+    assert len(processes) == 3  # two, and the one that took the place of the dead
+    assert len(log.read_text().splitlines()) % 8 != 0  # some block was worked at twice
+
+
+def test_dask_collections_are_fitted_and_answered(cluster):
+    dd = pytest.importorskip("dask.dataframe")
+    import dask
+    import dask.array as da
+
+    rows = table(1500, seed=10)
+    X, y = rows[COLUMNS], rows["y"]
+    plain = GaussianNB(loss="nll").fit(cut(X, y.to_numpy(), 3))
+    frame = dd.from_pandas(rows, npartitions=3)
+    assert digest(GaussianNB(loss="nll").fit(frame[COLUMNS], frame["y"])) == digest(plain)
+    parts = [dask.delayed(lambda a, b: (a, b))(X.iloc[i : i + 500], y.iloc[i : i + 500]) for i in (0, 500, 1000)]
+    assert digest(GaussianNB(loss="nll").fit(parts)) == digest(plain)
+    chunks = da.from_array(X.fillna(0.0).to_numpy(), chunks=(500, 2))
+    labels = da.from_array(y.to_numpy(), chunks=400)
+    assert GaussianNB(loss="nll").fit(chunks, labels).class_count_.sum() == 1500
+
+
+def test_a_limit_too_small_is_refused_in_a_sentence(cluster):
+    _, client = cluster
+    data = cut(table(100)[COLUMNS], None, 2)
+    data.sources = [Large(source) for source in data.sources]
+    began = time.monotonic()
+    with (
+        suffice.engine(suffice.DaskEngine(client)),
+        pytest.raises(MemoryError, match="start workers with a higher --memory-limit"),
+    ):
+        GaussianMixture(2).fit(data)
+    assert time.monotonic() - began < 5
+
+
+@dataclass(frozen=True)
+class Large:
+    source: object
+    n_bytes: int = 1 << 30
+
+    def load(self):
+        return self.source.load()
+
+
+def test_workers_that_differ_are_named():
+    pytest.importorskip("distributed")
+    from suffice.engines.dask import about_here, warn_of_others
+
+    with pytest.warns(UserWarning, match=r"worker tcp://here has numpy 0\.1"):
+        warn_of_others({"tcp://here": replaced(about_here(), numpy="0.1"), "tcp://there": about_here()})
+
+
+def replaced(values: dict, **others) -> dict:
+    return {**values, **others}
+
+
+def test_a_fitted_estimator_is_an_ordinary_one(folder, tmp_path):
+    model = fitted("nll", folder)
+    suffice.save(model, tmp_path / "model.sfc")
+    code = (
+        "import sys; sys.modules['dask'] = sys.modules['distributed'] = None\n"
+        f"import suffice; print(suffice.load({str(tmp_path / 'model.sfc')!r}).predict([[1.0, 2.0, 1.0, 2.0, 1.0]])[0])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(suffice.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() in ("u", "v", "w")
