@@ -29,6 +29,7 @@ def candidates(n_rows: int, n_components: int | str, steps: int) -> list[ExpertS
     found = [
         ExpertSetting(1, 1.0, 1.0, em=False),
         ExpertSetting(4, 1.0, 1.0),
+        ExpertSetting(K, 0.1, 0.1, 10.0, by_rank=True, em=False),
         ExpertSetting(K, 0.001, 0.1, 10.0, by_rank=True, em=False),
         ExpertSetting(L, 0.1, 0.1, 2.0, by_rank=True),
         ExpertSetting(L, 0.003, 0.1, 3.0, by_rank=True, em=False),
