@@ -16,6 +16,7 @@ import pytest
 from attack.forge import File, forge
 from attack.inputs import inputs
 from attack.storm import storm
+from scipy import sparse
 
 import suffice
 from suffice.saving import ArchiveError, load, save
@@ -138,3 +139,30 @@ print(model['class'], model['attributes']['classes_'].tolist(), model['attribute
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[0] == "GaussianNB"
     assert str(model.moments_.mass.tolist()) in done.stdout
+
+
+def test_what_the_attacks_found_in_sequences_texts_and_regressors():
+    """One line each: damaged sparse matrices, a single row, sums of masses beyond all numbers."""
+    damaged = sparse.csr_matrix(np.eye(3))
+    damaged.indices[0] = 10**6
+    for model, y in (
+        (suffice.TextTagger(), [["a"]]),
+        (suffice.TableClassifier(), [0, 1, 0]),
+        (suffice.TextClassifier(), [0, 1, 0]),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            model.fit(damaged, y)
+    one_row = suffice.MixtureRegressor(3, n_members=2, max_iter=2, random_state=0).fit(np.ones((4, 1)), np.ones(4))
+    assert np.isfinite(one_row.predict([[1.0], [2.0]])).all()
+    X = [np.arange(6.0).reshape(3, 2) + k for k in range(6)]
+    model = suffice.HMMClassifier(1, prior=1.0, changes=False, max_epochs=1, random_state=0).fit(X, [0, 1] * 3)
+    object.__setattr__(model.moments_, "mass", np.array([1e308, 1.5e308]))
+    assert set(model.sample(4, random_state=0)[1]) <= {0, 1}
+
+
+def test_forged_lengths_are_refused():
+    X = [np.arange(6.0).reshape(3, 2) + k for k in range(6)]
+    made = suffice.HMMClassifier(1, prior=1.0, max_epochs=1, random_state=0).fit(X, [0, 1] * 3)
+    made.typical_length_ = 10**9
+    with pytest.raises(ArchiveError, match="typical_length_"):
+        load(io.BytesIO(saved(made)))

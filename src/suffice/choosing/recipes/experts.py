@@ -25,7 +25,7 @@ def candidates(n_rows: int, n_components: int | str, steps: int) -> list[ExpertS
     K, L = (8, 16) if n_rows <= MANY else (16, 32)
     is_given = not isinstance(n_components, str)
     if is_given:
-        K = L = int(n_components)
+        K = L = max(1, min(int(n_components), n_rows))  # no more than there are rows
     found = [
         ExpertSetting(1, 1.0, 1.0, em=False),
         ExpertSetting(4, 1.0, 1.0),
