@@ -17,7 +17,7 @@ import pytest
 from scipy.optimize import minimize
 
 import suffice
-from suffice import BernoulliNB, GaussianDiscriminant, GaussianMixture, GaussianNB, MixedNB, MultinomialNB
+from suffice import BernoulliNB, ComplementNB, GaussianDiscriminant, GaussianMixture, GaussianNB, MixedNB, MultinomialNB
 from suffice.engines.blocks import Threads, tree
 from suffice.files import DataError, Dataset
 from suffice.files.dataset import Blocks
@@ -524,3 +524,16 @@ def test_a_fitted_estimator_is_an_ordinary_one(folder, tmp_path):
         [sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() in ("u", "v", "w")
+
+
+def test_what_blocks_cannot_do_is_said(tmp_path):
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    y = np.where(rows["a"] + rows["b"] > 0, "yes", "no").astype(object)
+    y[:5] = None
+    rows.assign(y=y).to_parquet(tmp_path / "part.parquet")
+    data = Dataset(str(tmp_path / "*.parquet"), target="y")
+    with pytest.warns(UserWarning, match="5 rows .* have no label"):
+        model = GaussianDiscriminant(prior=1.0).fit(data)  # correlated columns settle on the sample
+    assert model.class_count_.sum() == 55
+    with pytest.raises(ValueError, match="ComplementNB"):
+        ComplementNB().fit(data)

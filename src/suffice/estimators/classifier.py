@@ -56,6 +56,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     background_: float
 
     _softness = 0.0  # of the hinge's corner
+    _takes_blocks = True  # learns from data in blocks, where its recipe does
 
     def __init__(
         self, *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,

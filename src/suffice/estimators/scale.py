@@ -38,7 +38,11 @@ class Scaled:
 
     def labelled_rows(self, estimator: Any, reader: Any, model: Any, recipe: Any) -> BlockRows:
         """All rows that have a label, of a classifier; sets `class_count`."""
-        if not recipe.takes_blocks or estimator.algorithm not in ("auto", "lbfgs", "batch"):
+        if (
+            not estimator._takes_blocks
+            or not recipe.takes_blocks
+            or estimator.algorithm not in ("auto", "lbfgs", "batch")
+        ):
             refuse(estimator, self.data)
         classes = estimator.classes_
         factor = weights_of_classes(getattr(estimator, "class_weight", None), classes, self.survey)
@@ -83,6 +87,11 @@ def scaled(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, 
         raise ValueError(f"{data.name} has no labels, which {name} needs: name their column by target=")
     sample = survey.sample()
     if labelled:
+        if survey.n_unlabelled:
+            warnings.warn(
+                f"{survey.n_unlabelled} rows of {data.name} have no label; on data in blocks {name} leaves them out",
+                stacklevel=4,
+            )
         sample = chosen_rows(sample, np.isin(sample.y, classes_of(survey, getattr(estimator, "unlabelled", "auto"))))
     return Scaled(engine, data, survey, data.layout(sample))
 

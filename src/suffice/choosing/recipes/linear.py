@@ -297,7 +297,7 @@ class Linear(Tables):
         if problem.blocks is None:
             sums = ClassSums(design, problem.y, problem.weights, problem.model.n_outcomes)
         else:
-            sums, kind = BlockClassSums(design, problem.blocks), BlockConditional
+            sums, kind = BlockClassSums(design, problem.blocks, problem.weights), BlockConditional
         goal = kind.of(design, sums, setting.strength, setting.second, not setting.per_class, given)
         start = goal.start(warm_start(goal, warm) or self.memo.get("start"))
         if isinstance(goal, BlockConditional):

@@ -49,6 +49,7 @@ class ComplementNB(MultinomialNB):
     """
 
     _family, _joint_of = Complement, ComplementWords
+    _takes_blocks = False
 
     @override
     def _check_parameters(self) -> None:

@@ -66,9 +66,9 @@ def linear_loss(block: Block, plan: Plan, is_tied: bool, dense: np.ndarray, cell
 
 
 class BlockClassSums(ClassSums):
-    """`ClassSums` of all blocks."""
+    """`ClassSums` of all blocks; the design's rows are a sample with weights of its own."""
 
-    def __init__(self, design: Design, blocks: BlockRows) -> None:
+    def __init__(self, design: Design, blocks: BlockRows, weights: np.ndarray) -> None:
         bare = design.part(np.zeros(0, dtype=np.int64))
         super().__init__(design, np.zeros(0, dtype=np.int64), blocks.weights, blocks.model.n_outcomes)
         self.blocks, self.plan = blocks, blocks.engine.publish(Plan(blocks.model, bare))
@@ -76,6 +76,12 @@ class BlockClassSums(ClassSums):
         vars(self).update(zip(SUMS, found, strict=False))
         self._seen = {layout.place: own for layout, own in zip(design.layouts, found[len(SUMS) :], strict=True)}
         self.weights = self.n  # of rows with a label
+        self.sampled = weights * (self.n.sum() / max(float(weights.sum()), 1e-300))
+
+    @property
+    @override
+    def row_weights(self) -> np.ndarray:
+        return self.sampled
 
     @override
     def seen(self, layout: ColumnLayout) -> np.ndarray:

@@ -167,6 +167,11 @@ class ClassSums:
     weights: np.ndarray
     n_classes: int
 
+    @property
+    def row_weights(self) -> np.ndarray:
+        """Of the design's rows."""
+        return self.weights
+
     @cached_property
     def n(self) -> np.ndarray:
         return np.bincount(self.y, self.weights, self.n_classes)

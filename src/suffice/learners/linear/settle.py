@@ -87,7 +87,7 @@ def principal(
     """
     deviations = np.linalg.norm(layout.unit, axis=1)
     centred = (layout.X - layout.mean) / deviations
-    covariance = ridged((sums.weights[:, None] * centred).T @ centred, float(sums.n.sum()))
+    covariance = ridged((sums.row_weights[:, None] * centred).T @ centred, float(sums.n.sum()))
     root = deviations[:, None] * np.linalg.cholesky(covariance)
     along = root.T @ solve_triangular(layout.unit, w, lower=True, trans="T")
     along -= (along @ shares)[:, None]
