@@ -254,7 +254,10 @@ def test_an_interruption_keeps_the_best_state_and_the_fit_can_go_on(name, tmp_pa
     monkeypatch.setattr(driver.Watch, "passed", interrupt)
     monkeypatch.setattr(driver.Record, "interrupted", spy)
     model.set_params(checkpoint=tmp_path / "c", checkpoint_minutes=0.0)
-    with pytest.warns(UserWarning, match="interrupted; the best state so far was kept"):
+    with (
+        pytest.warns(UserWarning, match="interrupted; the best state so far was kept"),
+        pytest.raises(KeyboardInterrupt, match="it is fitted"),
+    ):
         model.fit(*data())
     (record,) = records
     assert model.stopped_.startswith("interrupted") and model.n_iter_ == 3

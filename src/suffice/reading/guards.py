@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any
 
@@ -15,16 +16,25 @@ LARGEST = 1e100  # of a number or weight: sums of squares must not overflow
 SMALLEST = 1e-100  # of a positive weight, as a share of the largest
 
 
+_INTERRUPTED: ContextVar[list[str] | None] = ContextVar("_INTERRUPTED", default=None)  # fits that Ctrl-C has ended
+
+
 def all_or_nothing(train):
-    """A call that fails leaves the estimator as it was: nothing of other data (classes, columns, units) stays behind."""
+    """A call that fails leaves the estimator as it was: nothing of other data (classes, columns, units) stays behind.
+
+    A fit that Ctrl-C has ended is whole, at its best state so far; the KeyboardInterrupt goes on from the outermost call, so that a
+    script ends and the estimator is there for whoever catches it.
+    """
 
     @wraps(train)
     def guarded(self, *args, **kwargs):
-        before = dict(vars(self))
+        before, outer = dict(vars(self)), _INTERRUPTED.get()
+        ended = [] if outer is None else outer
+        token = _INTERRUPTED.set(ended)
+        vars(self).pop("stopped_", None)
         try:
             done = train(self, *args, **kwargs)
             refuse_infinite(self, args[0] if args else kwargs.get("X"))
-            return done
         except BaseException as error:
             prior = getattr(self, "prior", None)
             vars(self).clear()
@@ -35,6 +45,15 @@ def all_or_nothing(train):
                     "columns that are constant or sums of others"
                 ) from error
             raise
+        finally:
+            _INTERRUPTED.reset(token)
+        if str(vars(self).get("stopped_", "")).startswith("interrupted"):
+            ended.append(type(self).__name__)
+        if "stopped_" in before:
+            vars(self).setdefault("stopped_", before["stopped_"])
+        if outer is None and ended:
+            raise KeyboardInterrupt(f"{type(self).__name__} was interrupted; it is fitted, at its best state so far")
+        return done
 
     return guarded
 
