@@ -79,8 +79,7 @@ def test_every_kernel_of_weights_is_its_twin(loss):
     generator = np.random.default_rng(2)
     scores, y, rows = generator.normal(0, 2, (60, 4)), generator.integers(-1, 4, 60), generator.uniform(0.5, 2, 60)
     found = np.empty_like(scores)
-    total = weigh_rows.of(loss.kernels)(scores, y, rows, loss.settings, found)
-    assert total == pytest.approx(rows @ loss.values(scores, y))
+    weigh_rows.of(loss.kernels)(scores, y, rows, loss.settings, found)
     np.testing.assert_allclose(found, rows[:, None] * loss.weights(scores, y), atol=1e-12)
     kernels, weights, scratch = loss_kernels(loss.kernels)[1], np.empty(4), np.empty(4)
     for row, label in zip(scores, y, strict=True):
@@ -91,8 +90,7 @@ def test_every_kernel_of_weights_is_its_twin(loss):
         norm = np.log(np.exp(row).sum())
         assert kernels["weigh"](row, label, loss.settings, weights) == pytest.approx(value)
         assert kernels["value"](row, norm, label, loss.settings, scratch) == pytest.approx(value)
-        factor, told = kernels["weigh_largest"](row, label, loss.settings, 1e-6, weights)
-        assert told == pytest.approx(value, abs=2e-6)  # what is left out counts nothing
+        factor = kernels["weigh_largest"](row, label, loss.settings, 1e-6, weights)
         kept = np.where(np.abs(expected) > 1e-6, expected, 0.0)
         if factor > 0:  # the label takes what the others have, those left out as well
             np.testing.assert_allclose(weights / factor, kept, atol=4e-6)

@@ -19,8 +19,9 @@ from ..saving.schema import described, fulfils, require
 from ..structures.chain import Chain, topology_cells
 from ..structures.chain_classes import ChainClasses
 from ..structures.committee import Committee, Member
-from ..structures.design import design_of
+from ..structures.design import NumberCells, design_of
 from ..structures.experts import ExpertMoments, Experts
+from ..structures.hinges import HingeCells
 from ..structures.joint import Joint
 from ..structures.line import Line, family_of
 from .loaded import (
@@ -196,12 +197,15 @@ def check_design(name: str, design: Any, gates: Joint) -> None:
     """The vectors of rows with the columns of the gates."""
     template = design_of(gates.families, gates.split(np.zeros((2, gates.n_features))))
     parts = getattr(design, "parts", None)
-    require(
-        isinstance(parts, tuple) and [type(p) for p in parts] == [type(p) for p in template.parts],
-        f"{name} has other parts",
-    )
+    require(isinstance(parts, tuple) and len(parts) == len(template.parts), f"{name} has other parts")
     for own, wanted in zip(parts, template.parts, strict=True):  # type: ignore[arg-type]
+        bends = type(wanted) is NumberCells and type(own) is HingeCells
+        require(bends or type(own) is type(wanted), f"{name} has other parts")
         require(own.n_columns == wanted.n_columns, f"{name} has other columns")
+        if bends:
+            require(
+                fulfils(own.knots, "float?[n_columns, *]", wanted), f"{name}.knots must have a row for every column"
+            )
         if hasattr(wanted, "n_categories"):
             require(
                 np.array_equal(own.n_categories, wanted.n_categories), f"{name} has other n_categories than the reader"

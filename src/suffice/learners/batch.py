@@ -26,8 +26,7 @@ class Batch:
 
     def step(self, problem: Problem, state: State) -> State:
         if problem.loss.is_discriminative:
-            descent = self._descent(problem)
-            return descent.measured(problem, descent.step(problem, state))
+            return self._descent(problem).step(problem, state)
         responsibilities = problem.weights[:, None] * problem.loss.weights(problem.scores(state.moments), problem.y)
         completed = problem.model.completed_statistics(problem.X, responsibilities, state.moments)
         moments = problem.prior + completed

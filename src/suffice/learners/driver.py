@@ -6,8 +6,7 @@ A learner is a frozen record of options with
 
 The state carries the moments and their measure, F on all rows. The driver keeps the best state, so an interruption loses nothing. The
 history holds every pass's own objective and, as "best", the lowest so far. A learner whose measure costs as much as a pass may leave
-it out (None) after some of them; where it has `measured(problem, state)` this makes it up for the last one, and for those that
-lowered F too little as their own rows saw it (`State.seen`, which stands in the history of passes that were not measured).
+it out (None) after some of them; where it has `measured(problem, state)` this makes it up for the last one.
 
 A learner that makes its passes inside another library, or whose passes are long, has `drive(problem, state, record)` in the place of
 `step`. It calls `record(state)` after each pass (True says stop), and may call `record.offer(state)` within one: a checkpoint is
@@ -138,7 +137,7 @@ class Record(Snapshot):
         """The state after a pass, measured if it is the last one; all that follows from the pass is noted."""
         fit = self.fit
         fit.n_iter += 1
-        if state.measure is None and self.can_measure and (fit.n_iter == self.max_epochs or self._is_quiet(state)):
+        if state.measure is None and fit.n_iter == self.max_epochs and self.can_measure:
             state = self.learner.measured(self.problem, state)
         self.state = state
         previous = self.kept.objective
@@ -160,10 +159,6 @@ class Record(Snapshot):
             self.offer(state)
         return state
 
-    def _is_quiet(self, state: State) -> bool:
-        """Whether F, as the rows of the pass saw it, fell by too little to go on without a measure."""
-        return state.fell is not None and not state.fell > 0.1 * self.tol * self.problem.scale(self.last)
-
     def _compare(self, state: State) -> None:
         """Keep the state: where it is the best so far, or always."""
         fit = self.fit
@@ -178,7 +173,6 @@ class Record(Snapshot):
     def _note(self, state: State) -> None:
         line = {
             **{name: getattr(self.last, name) for name in ("objective", "nll", "ncll", "hinge", "accuracy", "gap")},
-            **({} if state.measure is not None or state.seen is None else {"objective": state.seen}),
             "best": self.lowest.objective,
             "shortened": state.n_shortened,
             "seconds": self.seconds,

@@ -80,7 +80,7 @@ class Paper:
         else:
             moments = state.moments * (1.0 / float(state.moments.mass.sum()))
             for i, rate in zip(order, rates, strict=True):
-                moments, shortened, _ = batch_step(problem, moments, np.array([i]), float(rate))
+                moments, shortened = batch_step(problem, moments, np.array([i]), float(rate))
                 fixed += shortened
         if not problem.model.in_domain(moments):  # numbers too far from the prior's: the pass is taken back
             measure = state.measure or problem.measure(state.moments)

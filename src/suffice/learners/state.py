@@ -22,8 +22,6 @@ class State:
     n_shortened: int = 0  # steps of the last pass that were shortened at the edge of the domain
     is_done: bool = False  # no step lowers the objective any more
     is_searching: bool = False  # the last pass changed the step size and not the model: a small gain means nothing
-    seen: float | None = None  # F as the rows of an unmeasured pass saw it, each before its own step
-    fell: float | None = None  # by how much that is less than in the pass before
     progress: dict[str, Any] = field(default_factory=dict)  # reported with the measure; the same names every pass
 
 

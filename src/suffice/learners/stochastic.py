@@ -4,11 +4,9 @@
 
 For streams and data whose weights do not fit in memory. Left alone it needs no step size: a round is one pass at a constant rate,
 the natural parameters are averaged over its second half (F is convex in them and the average swings far less than the last
-iterate). What it takes to judge a
-round it gives away: every row's loss before its own step. While the sum of these falls the round is kept unmeasured; where it does not
-fall enough to go on (`driver`), F is measured, and if it rose since it last was, all rounds since are taken back and the rate is
-quartered. So F falls from measure to measure whatever the first rate was. Every step is shortened at the edge of the domain by the
-model (`move`). With a schedule (`step_sizes`) the rates are the schedule's.
+iterate), and the round is kept only if F fell; else the rate is quartered and the round taken back. So F falls monotonically whatever
+the first rate was. Every step is shortened at the edge of the domain by the model (`move`). With a schedule (`step_sizes`) the rates
+are the schedule's.
 """
 
 from __future__ import annotations
@@ -29,22 +27,9 @@ MIN_RATE = 1e-8
 
 @dataclass(frozen=True)
 class Rate:
-    """The memory of the learner: the rate of the next round, and where F was last measured."""
+    """The memory of the learner: the rate of the next round."""
 
     rate: float
-    moments: Any = None  # when it was
-    measure: Any = None
-    n_steps: int = 0
-    seen: float = np.inf  # F as the rows saw it in the last round; at the start F itself
-    arrays: tuple | None = None  # the moments now in the form the compiled pass updates, where there is one
-    tried: float = 0.0  # the rate of the last round
-    faster: float = 0.0  # that of the next one where the last one was good
-    n_rounds: int = 0  # since F was measured
-
-
-def begun(rate: float, moments, measure: Measure, n_steps: int = 0) -> Rate:
-    """The memory of a learner that begins (again) at moments whose measure is known."""
-    return Rate(rate, moments, measure, n_steps, measure.objective)
 
 
 @dataclass(frozen=True)
@@ -57,8 +42,7 @@ class Stochastic:
         if self._steps_by_row(problem):
             factor = self.step_size if isinstance(self.step_size, float) else 1.0
             rate = problem.model.row_rate * factor
-            measure = problem.measure(problem.prior)
-            return State(problem.prior, generator, measure, begun(rate, problem.prior, measure))
+            return State(problem.prior, generator, problem.measure(problem.prior), Rate(rate))
         candidates = [start]
         if problem.loss.is_discriminative:
             share = 1.0 / float(problem.prior.mass.sum())
@@ -69,7 +53,7 @@ class Stochastic:
         n, K = len(problem.y), problem.model.n_outcomes
         factor = self.step_size if isinstance(self.step_size, float) else 1.0
         rate = min(1.0, 0.005 * self.size(n, K) / K * factor)
-        return State(start, generator, measure, begun(rate, start, measure))
+        return State(start, generator, measure, Rate(rate))
 
     def _best(self, problem: Problem, candidates: list) -> tuple[Any, Measure]:
         """Maximum likelihood can be a bad place to start (overconfident), the prior too: the better of them and their mean."""
@@ -88,28 +72,37 @@ class Stochastic:
         """Whether the family has a pass of its own with one step per row."""
         return self.batch_size is None and problem.model.steps_by_row(problem.X, problem.y, problem.loss)
 
-    def step(self, problem: Problem, state: State) -> State:
-        """A round, which is not measured: `State.seen` is F as the rows saw it, each before its own step."""
-        return self._row_step(problem, state) if self._steps_by_row(problem) else self._batch_steps(problem, state)
-
     def _row_step(self, problem: Problem, state: State) -> State:
-        """A step per row at rates rate / (1 + t / n), then one towards the prior."""
-        model, n, memory = problem.model, len(problem.y), state.memory
+        """A step per row at rates rate / (1 + t / n), then one towards the prior; taken back if F rises."""
+        model, n = problem.model, len(problem.y)
         order = state.generator.permutation(n)
         times = np.arange(state.n_steps, state.n_steps + n)
         rates = (
-            self.step_size.rates(state.n_steps, n) if is_schedule(self.step_size) else memory.rate / (1.0 + times / n)
+            self.step_size.rates(state.n_steps, n)
+            if is_schedule(self.step_size)
+            else state.memory.rate / (1.0 + times / n)
         )
-        arrays = model.state_of(state.moments) if memory.arrays is None else memory.arrays
-        prior = model.log_likelihood_of_state(problem.prior, arrays)
-        n_shortened, loss = model.stochastic_pass(
-            problem.X, problem.y, problem.weights, order, rates, arrays, problem.loss
-        )
-        arrays = model.pulled(arrays, problem.prior, min(0.5, float(rates[-1])))
-        return self._seen(state, state.moments, arrays, loss - prior, n, n_shortened, memory.rate)
+        arrays = model.state_of(state.moments)
+        n_shortened = model.stochastic_pass(problem.X, problem.y, problem.weights, order, rates, arrays, problem.loss)
+        moments = model.moments_of_state(arrays)
+        moments = moments + min(0.5, float(rates[-1])) * (problem.prior - moments)
+        measure = problem.measure(moments)
+        if is_schedule(self.step_size) or measure.objective < state.measure.objective:
+            return replace(
+                state, moments=moments, measure=measure, n_steps=state.n_steps + n, n_shortened=n_shortened, is_searching=False
+            )  # fmt: skip
+        return self._slower(state, state.n_steps, n_shortened)
 
-    def _batch_steps(self, problem: Problem, state: State) -> State:
-        """A step per mini-batch; the average of the second half."""
+    def _slower(self, state: State, n_steps: int, n_shortened: int) -> State:
+        """The state of before the round, with a quarter of its rate."""
+        rate = state.memory.rate / 4
+        return replace(
+            state, memory=Rate(rate), n_steps=n_steps, n_shortened=n_shortened, is_done=rate < MIN_RATE, is_searching=True
+        )  # fmt: skip
+
+    def step(self, problem: Problem, state: State) -> State:
+        if self._steps_by_row(problem):
+            return self._row_step(problem, state)
         n = len(problem.y)
         order, size = state.generator.permutation(n), self.size(n, problem.model.n_outcomes)
         batches = [order[first : first + size] for first in range(0, n, size)]
@@ -119,66 +112,41 @@ class Stochastic:
             else np.full(len(batches), state.memory.rate)
         )
         moments, n_shortened, mean, n_averaged = state.moments, 0, None, 0
-        seen = -problem.model.log_likelihood(problem.prior, moments)
         for position, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
-            moments, shortened, loss = batch_step(problem, moments, batch, float(rate))
-            n_shortened, seen = n_shortened + shortened, seen + loss
+            moments, shortened = batch_step(problem, moments, batch, float(rate))
+            n_shortened += shortened
             if self.average and position >= len(batches) // 2:
                 natural = problem.model.natural_of(moments)
                 n_averaged += 1
                 mean = natural if mean is None else mean + (1.0 / n_averaged) * (natural - mean)
         candidate = moments if mean is None else problem.model.moments_of(mean)
-        faster = min(1.0, 1.5 * state.memory.rate)
-        return self._seen(state, candidate, None, seen, len(batches), n_shortened, faster)
-
-    def _seen(self, state: State, moments, arrays, seen: float, n_steps: int, n_shortened: int, faster: float) -> State:
-        """The state after a round: at another rate where F fell as the rows saw it, at a quarter where it did not."""
-        memory = state.memory
-        fell = memory.seen - seen
-        rate = faster if fell > 0 else memory.rate / 4
-        memory = replace(
-            memory, rate=rate, tried=memory.rate, faster=faster, arrays=arrays, seen=seen, n_rounds=memory.n_rounds + 1
-        )
-        return replace(
-            state, moments=moments, measure=None, memory=memory, n_passes=state.n_passes + 1, n_steps=state.n_steps + n_steps,
-            n_shortened=n_shortened, is_searching=not fell > 0, seen=seen, fell=fell,
-        )  # fmt: skip
-
-    def measured(self, problem: Problem, state: State) -> State:
-        """The state with its measure; that of the last measure, with a quarter of the rate, where F rose since."""
-        memory = state.memory
-        moments = state.moments if memory.arrays is None else problem.model.moments_of_state(memory.arrays)
-        measure = problem.measure(moments, state=memory.arrays)
-        if is_schedule(self.step_size) or measure.objective < memory.measure.objective:
-            rate = memory.faster if memory.n_rounds == 1 else memory.rate
-            memory = Rate(rate, moments, measure, state.n_steps, memory.seen, memory.arrays)
-            return replace(state, moments=moments, measure=measure, memory=memory, is_searching=False)
-        rate = memory.tried / 4
-        memory = begun(rate, memory.moments, memory.measure, memory.n_steps)
-        return replace(
-            state, moments=memory.moments, measure=memory.measure, memory=memory, n_steps=memory.n_steps, is_done=rate < MIN_RATE,
-            is_searching=True,
-        )  # fmt: skip
+        measure = problem.measure(candidate)
+        n_steps = state.n_steps + len(batches)
+        if is_schedule(self.step_size):
+            return replace(state, moments=candidate, measure=measure, n_steps=n_steps, n_shortened=n_shortened)
+        if measure.objective < state.measure.objective:
+            rate = min(1.0, 1.5 * state.memory.rate)
+            return State(candidate, state.generator, measure, Rate(rate), n_steps=n_steps, n_shortened=n_shortened)
+        return self._slower(state, n_steps, n_shortened)
 
 
-def signed_weights(loss: Loss, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """(n, K) array: the rows' weights times those of the loss, and the sum of the losses; compiled, but over groups of outcomes."""
+def signed_weights(loss: Loss, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(n, K) array: the rows' weights times those of the loss; compiled, but over groups of outcomes."""
     if loss.width > 1:
-        return weights[:, None] * loss.weights(scores, y), float(weights @ loss.values(scores, y))
+        return weights[:, None] * loss.weights(scores, y)
     result = np.empty_like(scores)
-    return result, float(weigh_rows.of(loss.kernels)(scores, y, weights, loss.settings, result))
+    weigh_rows.of(loss.kernels)(scores, y, weights, loss.settings, result)
+    return result
 
 
-def batch_step(problem: Problem, moments, batch: np.ndarray | slice, rate: float) -> tuple[Any, int, float]:
-    """One step on the rows `batch`, as an estimate of the step on all rows: (moments, steps shortened, what the rows lost before it:
-    nan where a step does not ask)."""
+def batch_step(problem: Problem, moments, batch: np.ndarray | slice, rate: float) -> tuple[Any, int]:
+    """One step on the rows `batch`, as an estimate of the step on all rows."""
     model, X, y, weights = problem.model, problem.X[batch], problem.y[batch], problem.weights[batch]
     whole, part = float(problem.weights.sum()), float(weights.sum())
     if part <= 0:
-        return moments, 0, 0.0
-    loss = np.nan
+        return moments, 0
     if problem.loss.is_discriminative or (y < 0).any():
-        responsibilities, loss = signed_weights(problem.loss, model.scores(moments, X), y, weights)
+        responsibilities = signed_weights(problem.loss, model.scores(moments, X), y, weights)
         statistics = model.completed_statistics(X, responsibilities, moments)
     elif model.is_latent(X):
         labels = np.zeros((len(y), model.n_outcomes))
@@ -190,8 +158,8 @@ def batch_step(problem: Problem, moments, batch: np.ndarray | slice, rate: float
     direction = model.direction((whole / part) * statistics, problem.prior, moments, pull)
     if not problem.loss.is_discriminative and rate <= 1.0:
         # a convex combination of moments: it cannot leave the domain, and with rates 1/t one pass is the closed form
-        return moments + (rate / (pull + float(problem.prior.mass.sum()))) * direction, 0, loss
-    return *model.move(moments, (1.0 / whole) * direction, rate), loss
+        return moments + (rate / (pull + float(problem.prior.mass.sum()))) * direction, 0
+    return model.move(moments, (1.0 / whole) * direction, rate)
 
 
 MIN_STREAM, MAX_STREAM = 20, 4096  # rows of a mini-batch of a stream: a fiftieth of the rows seen so far, within these
@@ -223,7 +191,7 @@ def stream_step(
             rate = float(step_size.rates(n_steps, 1)[0])
         else:
             rate = min(1.0, 0.02 * size / K * factor * (1.0 + n_steps / 100.0) ** -0.6)
-        moved, shortened, _ = batch_step(problem, moments, slice(first, first + size), rate)
+        moved, shortened = batch_step(problem, moments, slice(first, first + size), rate)
         natural = problem.model.natural_of(moved)
         if problem.model.in_domain(moved) and natural.is_finite():
             moments = moved

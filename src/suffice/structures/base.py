@@ -250,15 +250,9 @@ class Enumerable(Structure):
         """Whether there is a stochastic pass over such rows with one step per row."""
         return False
 
-    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> tuple[int, float]:
-        """(steps shortened, sum of the losses of the rows, each before its step) of a pass of one step per row, in place; only where
-        `steps_by_row`."""
+    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> int:
+        """How many steps were shortened in a pass of one step per row, in place; only where `steps_by_row`."""
         raise NotImplementedError(f"{type(self).__name__} has no stochastic pass with one step per row")
-
-    def pulled(self, state: tuple, prior, share: float) -> tuple:
-        """The state of moments + share * (prior - moments); the given one may be used up."""
-        moments = self.moments_of_state(state)
-        return self.state_of(moments + share * (prior - moments))
 
     def row_tolerance(self, loss, prior, tolerance: float) -> float:
         """The change of a row's weights that is too small to make, for an accuracy of `tolerance`."""

@@ -117,23 +117,10 @@ class Words(Joint):
     @override
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
         one_pass, (rows, _) = self._stochastic_kernel().of(loss.kernels), self.rows_of(X)
-        n_kept, total_loss = one_pass(rows, y, weights, order, rates, self.flat(state), loss.settings, 1e-9)
+        n_kept = one_pass(rows, y, weights, order, rates, self.flat(state), loss.settings, 1e-9)
         totals = state[0][1]
         totals[1] = np.log(totals[0])
-        return n_kept, total_loss
-
-    @override
-    def pulled(self, state, prior, share):
-        from ..kernels.words.tables import pull
-
-        (mass, total, log_mass), (count, weight, log_count, log_weight) = state
-        pull(count, log_count, weight, self.counts_of(prior), share)
-        np.log(weight, out=log_weight)
-        mass += share * (prior.mass - mass)
-        np.log(mass, out=log_mass)
-        total[0] = self.total_of(mass)
-        total[1] = np.log(total[0])
-        return state
+        return n_kept
 
     def _stochastic_kernel(self):
         from ..kernels.words.stochastic import stochastic_pass
@@ -262,8 +249,8 @@ class BernoulliWords(Joint):
         from ..kernels.words.bernoulli_work import finish, work_of
 
         rows, work = word_rows(X), work_of(self.flat(state))
-        told = stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, work, loss.settings, 1e-6)
+        n_kept = stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, work, loss.settings, 1e-6)
         finish(work, state[1][1], state[1][3])
         totals = state[0][1]
         totals[1] = np.log(totals[0])
-        return told
+        return n_kept

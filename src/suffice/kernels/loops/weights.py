@@ -5,18 +5,16 @@ from ..machine.softmax import softmax
 
 
 def weigh_each(scores, y, sample_weight, settings, weights):
-    """weights[i, k] <- sample_weight[i] * w_ik; rows without a label take the posterior. Returns the sum of the losses."""
+    """weights[i, k] <- sample_weight[i] * w_ik; rows without a label take the posterior."""
     n, K = scores.shape
-    total = 0.0
     for i in range(n):
         own = weights[i]
         if y[i] < 0:
-            total -= sample_weight[i] * softmax(scores[i], own)
+            softmax(scores[i], own)
         else:
-            total += sample_weight[i] * weigh(scores[i], y[i], settings, own)
+            weigh(scores[i], y[i], settings, own)
         for k in range(K):
             own[k] *= sample_weight[i]
-    return total
 
 
 weigh_rows = ForLoss(weigh_each)

@@ -5,8 +5,8 @@ multipliers r. K outcomes. A loss needs the first of these; the next two are for
 
     weigh(scores, label, settings, weights) -> loss              weights <- w: minus the gradient of the loss in the scores
     value(scores, norm, label, settings, scratch) -> loss        `norm` is log sum exp of the scores
-    weigh_largest(scores, label, settings, least, weights) -> (c, loss)
-        weights <- c w, those of at most c * least left out; c = 0 if none is left
+    weigh_largest(scores, label, settings, least, weights)       weights <- c w, those of at most c * least left out; returns c, 0 if
+                                                                 none is left
 
 A loss with a dual (its own part of it is D(r), and `F = max over r`) brings what the incremental learners ask of it:
 

@@ -10,14 +10,14 @@ def value(scores, norm, label, settings, scratch):
 
 
 def weigh_largest(scores, label, settings, least, weights):
-    loss = weigh(scores, label, settings, weights)
+    weigh(scores, label, settings, weights)
     kept = 0.0
     for k in range(len(weights)):
         if abs(weights[k]) <= least:
             weights[k] = 0.0
         else:
             kept = 1.0
-    return kept, loss
+    return kept
 
 
 def direct(scores, slopes, own, active, n, weight, settings, room, moves):

@@ -33,7 +33,7 @@ def value(scores, norm, label, settings, scratch):
 
 @inlined
 def weigh_largest(scores, label, settings, least, weights):
-    """Unnormalised: weights = w times the sum of exp, which is returned, and the loss."""
+    """Unnormalised: weights = w times the sum of exp, which is returned."""
     K = len(scores)
     top = scores[0]
     for k in range(1, K):
@@ -47,14 +47,13 @@ def weigh_largest(scores, label, settings, least, weights):
             weights[k] = -math.exp(scores[k] - top)
             others -= weights[k]
     norm = own + others
-    loss = top - scores[label] + math.log(norm)
     if others <= least * norm:
-        return 0.0, loss
+        return 0.0
     for k in range(K):
         if -weights[k] <= least * norm:
             weights[k] = 0.0
     weights[label] = others
-    return norm, loss
+    return norm
 
 
 # -- the dual ------------------------------------------------------------------------------------------------------------

@@ -49,21 +49,18 @@ step_outcome = bound(stepped, "multinomial")
 
 
 def stochastic_loop(rows, y, weights, order, rates, state, settings, least):
-    """One pass in the given order; returns the number of cells that were kept from falling too far, and the sum of the rows' losses,
-    each before its own step."""
+    """One pass in the given order; returns the number of cells that were kept from falling too far."""
     mass, total = state[0], state[1]
     K = len(mass)
     scores = np.empty(K)
     signed = np.empty(K)
     buffer = np.empty(len(rows[4]))
     n_kept = 0
-    total_loss = 0.0
     for t in range(len(order)):
         i = order[t]
         words, values = pairs_row(rows, i)
         score_one(rows, i, values, order[min(t + 1, len(order) - 1)], state, scores)
-        norm, loss = weigh_largest(scores, y[i], settings, least, signed)
-        total_loss += weights[i] * loss
+        norm = weigh_largest(scores, y[i], settings, least, signed)
         if norm == 0.0:
             continue
         rate = rates[t] * weights[i]
@@ -71,7 +68,7 @@ def stochastic_loop(rows, y, weights, order, rates, state, settings, least):
             if signed[k] != 0.0:
                 n_kept += step_outcome(words, values, state, k, rate * signed[k] / norm, buffer)
     total[0] = mass.sum()
-    return n_kept, total_loss
+    return n_kept
 
 
 def bind(name, **kernels) -> ForLoss:

@@ -19,19 +19,6 @@ def fill_logs(numbers, logs):
 
 
 @compiled
-def pull(count, log_count, weight, prior, share):
-    """count += share * (prior - count), with its logarithms and the sums of its columns."""
-    for k in range(len(weight)):
-        weight[k] = 0.0
-    for i in range(count.shape[0]):
-        for k in range(count.shape[1]):
-            count[i, k] += share * (prior[i, k] - count[i, k])
-            log_count[i, k] = fast_log(count[i, k])
-        for k in range(count.shape[1]):
-            weight[k] += count[i, k]
-
-
-@compiled
 def keeps_share(count, prior, share):
     """Whether every count is finite and at least this share of its prior."""
     for i in range(count.shape[0]):
