@@ -106,7 +106,7 @@ class MixtureClassifier(GenerativeClassifier):
 
     @override
     def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
-        width = getattr(self, "n_components_", self.n_components)  # older files have no n_components_
+        width: Any = getattr(self, "n_components_", self.n_components)  # older files have no n_components_
         return FAMILIES[self.family].structure(self, reader, rows, n_outcomes * width, weights)
 
     @override
