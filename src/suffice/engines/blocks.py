@@ -109,14 +109,14 @@ class BlockEngine(ABC):
 
     @abstractmethod
     def sum(self, function: Callable, blocks: Placed, *shared: Any) -> Any:
-        """The sum of function(rows, *shared) over the blocks."""
+        """The sum of `function(rows, *shared)` over the blocks."""
 
     @abstractmethod
     def each(self, function: Callable, blocks: Placed, *shared: Any) -> Iterator:
-        """function(rows, *shared) of every block, in their order."""
+        """`function(rows, *shared)` of every block, in their order."""
 
     def one(self, function: Callable, blocks: Placed, number: int, *shared: Any) -> Any:
-        """function(rows, *shared) of one block."""
+        """`function(rows, *shared)` of one block."""
         kept = None if blocks.kept is None else [blocks.kept[number]]
         return next(self.each(function, Placed([blocks.sources[number]], blocks.prepare, kept), *shared))
 

@@ -20,6 +20,7 @@ from .cells import BinsPart, CategoriesPart
 from .parts import CountsPart, LinearPart, NumbersPart, PseudoRows, nothing
 
 RIDGE = 1e-3  # of the mean variance, in every covariance
+LARGEST = 1e200  # of a squared statistic, in units of the columns
 
 
 @dataclass
@@ -198,7 +199,9 @@ class ClassSums:
 
     @cached_property
     def fourths(self) -> np.ndarray:
-        return np.square(self.design.dense[:, self.design.n_plain :]).T @ self.weights
+        with np.errstate(over="ignore"):  # a row may lie 1e80 deviations away
+            fourths = np.minimum(np.square(self.design.dense[:, self.design.n_plain :]), LARGEST)
+        return fourths.T @ self.weights
 
     @cached_property
     def counts(self) -> np.ndarray:
