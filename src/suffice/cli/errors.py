@@ -46,3 +46,17 @@ def model_from(path: str, with_chains: bool = False) -> tuple[Any, dict[str, Any
         raise ArchiveError(str(error).replace("<stream>", path, 1)) from error
     except OSError as error:
         raise ArchiveError(f"{path}: {error.strerror or error}; `suffice train ... -o {path}` writes one") from error
+
+
+def estimator_with(cls: Any, params: dict[str, Any]) -> Any:
+    """An estimator of these parameters; a name or a value that it does not take is wrong usage."""
+    if unknown := set(params) - set(cls._get_param_names()):
+        raise UsageError(
+            f"{cls.__name__} has no parameter {sorted(unknown)[0]!r}; it has {', '.join(cls._get_param_names())}"
+        )
+    estimator = cls(**params)
+    try:
+        estimator._check_parameters()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return estimator

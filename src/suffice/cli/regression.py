@@ -12,7 +12,7 @@ import numpy as np
 from ..files import DataError, Reader, Table
 from ..files.trained import Trained, prepared, stacked
 from ..saving import save
-from .errors import data_errors
+from .errors import data_errors, estimator_with
 from .notices import UsageError, say
 
 TASKS = ("auto", "classification", "regression")
@@ -80,16 +80,7 @@ def estimator_of(model: str, params: dict[str, Any]) -> Any:
         raise UsageError(f"--model {model!r} is no regressor: use {' or '.join(MODELS)}")
     if cls is GaussianRegressor:
         params = {name: value for name, value in params.items() if name != "loss"}
-    if unknown := set(params) - set(cls._get_param_names()):
-        raise UsageError(
-            f"{cls.__name__} has no parameter {sorted(unknown)[0]!r}; it has {', '.join(cls._get_param_names())}"
-        )
-    estimator = cls(**params)
-    try:
-        estimator._check_parameters()
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    return estimator
+    return estimator_with(cls, params)
 
 
 def rows_of(trained: Trained, tables: Sequence[Table]) -> tuple[Any, np.ndarray]:

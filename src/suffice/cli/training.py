@@ -21,7 +21,7 @@ from ..saving import save
 from ..saving.atomic import try_path
 from . import regression
 from .columns import Arrangement
-from .errors import data_errors
+from .errors import data_errors, estimator_with
 from .holding import held_out
 from .notices import UsageError, say, show
 from .progress import progress, shown_passes
@@ -263,16 +263,7 @@ def estimator_of(name: str, format: str, kinds: Any, params: dict[str, Any]) -> 
             f"this version of suffice has no {attribute}; for columns of one kind (--drop leaves others out) there "
             "are gaussian-nb and categorical-nb"
         ) from error
-    if unknown := set(params) - set(cls._get_param_names()):
-        raise UsageError(
-            f"{attribute} has no parameter {sorted(unknown)[0]!r}; it has {', '.join(cls._get_param_names())}"
-        )
-    estimator = cls(**params)
-    try:
-        estimator._check_parameters()
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    return estimator
+    return estimator_with(cls, params)
 
 
 def parsed(settings: Sequence[str]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from .base import Expectation, Given, Moments, Structure
 from .design import Design, NumberCells, design_of
 from .hinges import with_hinges
 from .joint import Joint
-from .targets import GaussianTarget, Target
+from .targets import Target
 
 IMPOSSIBLE = 1e300  # of a log-density
 
@@ -132,7 +132,7 @@ class Experts(Structure):
     def log_density(self, moments: ExpertMoments, rows: ExpertRows) -> np.ndarray:
         """(n,) array: log p(y | x)."""
         gates, eta, variance = self.scores(moments, rows)
-        if isinstance(self.target, GaussianTarget):
+        if self.target.is_compiled:
             return log_density_of(gates, eta, variance + moments.spread, rows.y)
         value = self.target.terms(rows.y[:, None], eta, variance, moments.spread)[0]
         return logsumexp(gates + value, axis=1) - logsumexp(gates, axis=1)
@@ -160,7 +160,7 @@ class Experts(Structure):
 
     def weigh(self, gates, eta, variance, spread, rows: ExpertRows, is_conditional: bool):
         """The loss, and its derivatives in log p(x, z), eta, V and the spread (arrays of the size of eta, the last one (K,))."""
-        if isinstance(self.target, GaussianTarget):
+        if self.target.is_compiled:
             slopes = np.empty_like(gates)
             loss = weigh_gaussian(gates, eta, variance + spread, rows.y, rows.weights, is_conditional, slopes)
             return loss, gates, eta, slopes, slopes.sum(axis=0)

@@ -28,6 +28,7 @@ class Target(ABC):
     name = ""
     has_spread = False
     is_whole = False  # targets are whole numbers >= 0
+    is_compiled = False  # experts weigh it by the loops of a Gaussian target
     largest = np.inf  # of a target
     floor = 0.0  # of the spread
 
@@ -58,6 +59,7 @@ class Target(ABC):
 class GaussianTarget(Target):
     name = "gaussian"
     has_spread = True
+    is_compiled = True
     floor = FLOOR
 
     @override

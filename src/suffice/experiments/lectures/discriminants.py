@@ -1,10 +1,11 @@
 """The lecture's question: Gaussian classes learned by likelihood, conditional likelihood and margin. "Which one is better?"
 
 Two Gaussian classes share a covariance, so that the linear discriminant is right; beside the plane that they differ in there are four
-columns of noise. Where it is wrong, a sixth of the first
-class lies far off, on its own side: no boundary has to care, but a mean and a covariance do. The lecture: generative learning is more
-data efficient where its assumptions are (nearly) right, the others are more robust where they are not; and the maximum-likelihood
-estimate is consistent (its error falls as one over the root of the rows).
+columns of noise. Where it is wrong, a sixth of the first class lies far off, on its own side: no boundary has to care, but a mean and
+a covariance do. The lecture: generative learning is more data efficient where its assumptions are (nearly) right, the others are more
+robust where they are not; and the maximum-likelihood estimate is consistent (its error falls as one over the root of the rows).
+
+Robustness and consistency show here. Data efficiency does not: with 20 rows the three are level.
 """
 
 from __future__ import annotations
