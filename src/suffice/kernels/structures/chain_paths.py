@@ -16,7 +16,7 @@ from .chain import LANES
 from .chain_kinds import SCORES, log_scores, n_phi
 from .chain_lanes import width_at
 
-ROOM_BACK = 1 << 22  # entries of a block of `back`
+ROOM_BACK = 9 << 18  # entries of a block of `back`: 64 pieces of the usual length and 8 states fit into it
 ROOM = 1 << 14  # numbers of some steps' scores: they stay in the nearest memory
 MOST_STEPS = 64  # whose scores are made at a time
 
