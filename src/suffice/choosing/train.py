@@ -36,7 +36,7 @@ def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm 
     if is_complete or recipe.fits_labelled_first:
         trained = recipe.trained(recipe.prepared(labelled), choice, generator, watch, warm)
         if is_complete:
-            return trained
+            return with_members(trained, recipe, generator, watch)
         choice = trained.choice
     else:
         trained = Trained(labelled, None, choice)
@@ -45,10 +45,16 @@ def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm 
         weight, reason = choose_weight(whole, recipe, choice, generator, watch)
         choice = replace(choice, reason=f"{choice.reason}; {reason}")
     if weight == 0 and recipe.fits_labelled_first:
-        return replace(trained, choice=choice)
+        return with_members(replace(trained, choice=choice), recipe, generator, watch)
     whole = weighted(whole, float(weight))
     fit = recipe.fitted(whole, choice, generator, watch)
-    return replace(trained, problem=whole, fit=fit, choice=choice, unlabelled_weight=float(weight))
+    trained = replace(trained, problem=whole, fit=fit, choice=choice, unlabelled_weight=float(weight))
+    return with_members(trained, recipe, generator, watch)
+
+
+def with_members(trained: Trained, recipe: Recipe, generator, watch: Watch) -> Trained:
+    """With the other models that answer with this one, where the choice has some."""
+    return replace(trained, members=recipe.members(trained.problem, trained.choice, generator, watch))
 
 
 def chosen(problem: Problem, recipe: Recipe, generator: np.random.Generator, watch: Watch) -> Choice:
@@ -80,7 +86,7 @@ def chosen(problem: Problem, recipe: Recipe, generator: np.random.Generator, wat
         scores = np.concatenate([scores, trial.scores_of(others, setting)])
     y, weights = rows_of(problem, folds[: max(n_searched, n_judged)])
     held_out = HeldOut(
-        problem, folds, scores, y, weights, trial.temperatures[setting], class_counts, trial.best_memories
+        problem, folds, scores, y, weights, trial.temperatures[setting], class_counts, trial.best_memories, trial
     )
     return recipe.verdict(held_out, setting, score)
 

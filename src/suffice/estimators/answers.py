@@ -54,8 +54,11 @@ class Answers:
         """log p(y | x). Scores are first multiplied by `temperature_` where the loss does not calibrate itself, rivals of the best
         class are told apart `rivalry_` times as sharply, and the share `background_` of the class frequencies is mixed in where
         held-out rows were met with confident errors."""
-        joint = self.predict_joint_log_proba(X)
-        logs = log_posterior(self.temperature_ * joint, self.class_count_, self.rivalry_)
+        return self._calibrated(self.predict_joint_log_proba(X))
+
+    def _calibrated(self, scores: np.ndarray) -> np.ndarray:
+        """log p(y | x) of scores."""
+        logs = log_posterior(self.temperature_ * scores, self.class_count_, self.rivalry_)
         if self.background_:
             logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))
         return logs

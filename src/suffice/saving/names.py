@@ -150,7 +150,7 @@ PLACES = {
     "saving.checkpoints": "Checkpoint",
     "structures.base": "Expectation Moments Natural",
     "structures.chain": "Chain ChainMoments ChainPrior Parameters",
-    "structures.chain_classes": "ChainClasses ClassParameters ClassesMoments ClassesPrior SequenceRows Shape",
+    "structures.chain_classes": "ChainClasses ClassMember ClassParameters ClassesMoments ClassesPrior SequenceRows Shape",
     "structures.chain_plan": "Shard",
     "structures.chain_posterior": "ChainConjugate ChainPosterior",
     "structures.committee": "Committee Member",

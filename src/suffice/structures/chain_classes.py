@@ -16,7 +16,7 @@ start and A (with the end in its row), and the chart of the emissions.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from typing_extensions import override
@@ -176,6 +176,18 @@ class ChainClasses:
         flat = ChainMoments(start, leaving[:, :S], end, chain.emissions.at_masses(even, np.ones(S)))
         chains = tuple(strength * flat + own * each for each in statistics.chains)
         return ClassesMoments((own + 0.01) * statistics.mass, chains)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMember:
+    """Chains of classes that answer together with others, in a shape of their own."""
+
+    structure: ChainClasses
+    moments: ClassesMoments
+    temperature: float  # factor on its scores
+    stopped: str = ""  # why its fit ended before it converged
+
+    stored_as: ClassVar[dict[str, str]] = {"temperature": "number (0..", "stopped": "str"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,6 +55,7 @@ class Choice:
     background: float = 0.0  # share of the class frequencies that calibrates held-out probabilities
     rivalry: float = 1.0  # how much sharper the rivals of the best class are told apart
     multipliers: np.ndarray | None = None  # of the rows in the folds at the chosen setting: a warm start for all rows
+    members: tuple = ()  # (setting, temperature) of all that answer together, this one first; empty: it answers alone
 
     stored_as: ClassVar[dict[str, str]] = {
         "temperature": "number (0..",
@@ -82,6 +83,7 @@ class Trained:
     statistics: Any = None  # of the labelled rows
     unlabelled_weight: float = 0.0
     reader: Any = None  # how the rows were read in the end, where that was chosen too
+    members: tuple = ()  # the other models that answer with this one
 
 
 @dataclass
@@ -108,6 +110,7 @@ class HeldOut:
     temperature: float
     class_counts: np.ndarray  # of all labelled rows
     best_memories: list[dict]  # of the folds of the search, at the setting with the lowest score
+    trial: Any = None  # scores, temperatures and losses of all settings that were tried: dicts
 
 
 def measured(fit: Fit, problem: Problem, scores: Callable[..., np.ndarray]) -> Fit:
@@ -203,6 +206,10 @@ class Recipe(ABC):
     @abstractmethod
     def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
         """The fit at a choice, on rows of which some have no label."""
+
+    def members(self, problem: Problem, choice: Choice, generator, watch: Watch) -> tuple:
+        """The other models of a choice that has several, fitted to the same rows."""
+        return ()
 
     def with_unlabelled(self, problem: Problem, trained: Trained) -> Problem:
         """The problem of all rows, read as was chosen for those with a label."""

@@ -22,8 +22,10 @@ from ...learners.problem import Problem
 from ...learners.quasi_newton import FLAT, GroupProblem, QuasiNewton
 from ...learners.state import Fit, Stop
 from ...learners.watch import SILENT, Watch
-from ...structures.chain_classes import ChainClasses, ClassesMoments, ClassesPrior, SequenceRows
-from ..calibration import best_background, shares
+from ...losses.base import log_posteriors
+from ...structures.chain_classes import ChainClasses, ClassesMoments, ClassesPrior, ClassMember, SequenceRows
+from ..averaging import MOST, alike, mean_of
+from ..calibration import best_background, best_temperature, shares
 from ..folds import deal, deal_whole
 from ..priors import Setting
 from ..search import Plan, Walk
@@ -51,6 +53,7 @@ class Sequences(Recipe):
     start: str = "kmeans"  # how EM of ergodic chains begins
     amount: float = 1.0  # pseudo-steps of a state in EM
     engine: Engine = field(default_factory=Engine)
+    n_members: Any = AUTO  # models that answer together, at most
     pair: tuple[float, float] | None = None  # the prior of a stream, where a fit has chosen one
     notes: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
 
@@ -198,9 +201,13 @@ class Sequences(Recipe):
 
     @override
     def verdict(self, held_out: HeldOut, setting, score: float) -> Choice:
-        scores, y, weights = held_out.scores, held_out.y, held_out.weights
+        scores, y, weights, temperature = held_out.scores, held_out.y, held_out.weights, held_out.temperature
+        members = self.chosen_members(held_out, setting)
+        if members:
+            scores = mean_of([log_posteriors(t * held_out.trial.scores[own]) for own, t in members])
+            temperature = best_temperature(scores, y, weights)
         background, temperature = best_background(
-            scores, y, weights, held_out.temperature, shares(held_out.class_counts), free=True
+            scores, y, weights, temperature, shares(held_out.class_counts), free=True
         )
         if (scores.argmax(axis=1) == y).all():  # no error says how sure it may be
             temperature = min(temperature, 1.0)
@@ -213,7 +220,20 @@ class Sequences(Recipe):
                 )
             else:
                 reason += f" (EM: {other:.4f})"
-        return Choice(setting, temperature, score, reason, background)
+        if members:
+            others = "; ".join(str(own.shape) + " (EM)" * own.is_likelihood for own, _ in members[1:])
+            reason += f"; answers with {len(members) - 1} others that held-out sequences do not tell apart: {others}"
+        return Choice(setting, temperature, score, reason, background, members=members)
+
+    def chosen_members(self, held_out: HeldOut, setting) -> tuple:
+        """(setting, temperature) of the models whose probabilities are averaged: of every shape that may as well be the best, the best
+        setting. Empty where one is left, and where the loss is the likelihood."""
+        if self.is_settled_on_em(held_out.problem):
+            return ()
+        trial, most = held_out.trial, MOST if self.n_members == AUTO else int(self.n_members)
+        losses = {own: found for own, found in trial.losses.items() if own.is_whole == setting.is_whole}
+        found = alike(losses, lambda own: own.shape, most)
+        return tuple((own, float(trial.temperatures[own])) for own in found) if len(found) > 1 else ()
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 
@@ -241,6 +261,16 @@ class Sequences(Recipe):
         fits = warm is not None and warm.structure is not None and warm.structure.is_like(shaped.model)
         fit = self.fitted(problem, choice, generator, watch, warm.moments if warm is not None and fits else None)
         return Trained(shaped, fit, choice)
+
+    @override
+    def members(self, problem: Problem, choice: Choice, generator, watch: Watch) -> tuple:
+        found = []
+        for number, (setting, temperature) in enumerate(choice.members[1:]):
+            own = watch.child(f"member{number}")
+            fit = self.fitted(problem, replace(choice, setting=setting), generator, own)
+            model: Any = self.shaped(problem, setting).model
+            found.append(ClassMember(model, fit.moments, temperature, "" if fit.converged else fit.stopped))
+        return tuple(found)
 
     # -- rows without a label, streams --------------------------------------------------------------------------------
 

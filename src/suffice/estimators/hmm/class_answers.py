@@ -11,7 +11,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
+from ...choosing.averaging import mean_of
 from ..answers import Answers as ClassifierAnswers
+from ..answers import log_posterior
 from ..checks import check_whole
 from ..explaining import LEAST, Explanation, odds_of
 from ..kinds import Seed
@@ -30,6 +32,9 @@ class ClassAnswers(ClassifierAnswers):
     _takes_series: bool
     _column_names: Any  # Contract's
     _log_probabilities: Any  # Explains'
+    _scores_of: Any
+    members_: list
+    choice_: Any
 
     @override
     def predict(self, X: Any, cost: Any = None, *, lengths: Any = None) -> np.ndarray:
@@ -54,7 +59,18 @@ class ClassAnswers(ClassifierAnswers):
     def predict_log_proba(self, X: Any, *, lengths: Any = None) -> np.ndarray:
         """log p(y | x) of every sequence."""
         check_is_fitted(self)
-        return super().predict_log_proba(self._sequences(X, lengths, reset=False))
+        return self._calibrated(self._ranks(self._new_rows(self._sequences(X, lengths, reset=False))))
+
+    def _ranks(self, rows: Any, least: float = -np.inf) -> np.ndarray:
+        """Scores that are calibrated: log p(x, y), or the logarithm of the mean of all members' p(y | x)."""
+        scores = np.maximum(self._joint(rows), least)
+        if not self.members_:
+            return scores
+        each = [(self.choice_.members[0][1], scores)]
+        each += [
+            (m.temperature, np.maximum(self._scores_of(m.structure, m.moments, rows), least)) for m in self.members_
+        ]
+        return mean_of([log_posterior(temperature * own, self.class_count_) for temperature, own in each])
 
     @override
     def predict_joint_log_proba(self, X: Any, *, lengths: Any = None) -> np.ndarray:
@@ -108,7 +124,7 @@ class ClassAnswers(ClassifierAnswers):
 
     def _logs(self, rows: Any) -> np.ndarray:
         """log p(y | x) of sequences as the chains take them."""
-        return self._log_probabilities(np.maximum(self._joint(rows), LEAST * 1e3))
+        return self._log_probabilities(self._ranks(rows, LEAST * 1e3))
 
     # -- the models of the classes ------------------------------------------------------------------------------------
 

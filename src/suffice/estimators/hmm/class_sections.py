@@ -55,6 +55,9 @@ PARAMETERS = """
     checkpoint_minutes : float, default=3.0
     resume : path, True or None, default=None
         A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
+    n_members : int or "auto", default="auto"
+        Most models that answer together. Shapes that held-out sequences do not tell apart are all fitted where "ncll" or "hinge"
+        chooses among some, and `predict_proba` is the calibrated mean of theirs. "auto" is 5; 1 keeps the best one alone.
 """
 
 ATTRIBUTES = """
@@ -67,6 +70,8 @@ ATTRIBUTES = """
     startprob_, transmat_ : ndarrays of shape (n_classes, n_states) and (n_classes, n_states, n_states)
     moments_ : record of arrays
         The model as expected sufficient statistics.
+    members_ : list
+        The models that answer about classes together with this one; all else (`hmm`, densities, samples) is of this one alone.
     history_ : dict of lists
         Per pass: its objective, the best so far, seconds; at the end the three losses, the accuracy on the training sequences and the
         largest entry of the gradient ("gradient").

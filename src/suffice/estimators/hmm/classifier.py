@@ -69,6 +69,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
     topology_: Any
     has_end_: bool
     changes_: bool
+    members_: list
 
     def __init__(
         self, n_states: int | str = "auto", *, family: Any = "auto", covariance_type: str = "diag", topology: str = "auto",
@@ -77,7 +78,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         class_prior: Any = None, class_weight: Any = None, unlabelled_weight: float | str = "auto", unlabelled: Any = "auto",
         kinds: Any = "auto", binarize: float | None = 0.0, sequence: Any = None, time: Any = None, n_jobs: int | None = None,
         random_state: Seed = None, verbose: int = 0, warm_start: bool = False, checkpoint: Path = None,
-        checkpoint_minutes: float = 3.0, resume: Path | bool = None,
+        checkpoint_minutes: float = 3.0, resume: Path | bool = None, n_members: int | str = "auto",
     ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
@@ -93,6 +94,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         self.changes = changes
         self.kinds = kinds
         self.binarize = binarize
+        self.n_members = n_members
         self.sequence = sequence
         self.time = time
 
@@ -102,6 +104,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
     def _check_parameters(self) -> None:
         check_one_of("family", self.family, ("auto", *FAMILIES))
         check_whole("n_states", self.n_states, auto=True)
+        check_whole("n_members", self.n_members, auto=True)
         for name in ("has_end", "changes"):
             if getattr(self, name) not in ("auto", True, False):
                 raise ValueError(f"{name}={getattr(self, name)!r} is not one of 'auto', True, False")
@@ -133,7 +136,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
             amount = float(plain_prior)
         start = "random" if self.family_ in ("categorical", "bernoulli") else "kmeans"
         wanted = Wanted(self.n_states, self.topology, self.has_end, self.changes)
-        return Recipe(options, wanted, start, amount, Engine(options.n_threads))
+        return Recipe(options, wanted, start, amount, Engine(options.n_threads), self.n_members)
 
     @override
     def _warm(self, before: Any, reader: Any, structure: Any) -> Any:
@@ -250,6 +253,8 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         if first:
             self.typical_length_ = max(int(np.median(whole.lengths)), 1)
         choice = Choice(None, reason="partial_fit does not choose a prior") if first else self.choice_
+        if choice.members:  # the stream is of the first one, which answers alone from now on
+            choice = replace(choice, temperature=choice.members[0][1], members=())
         fit = Fit(stream.moments, n_iter=stream.n_iter).ended(Stop.ONE_PASS)
         earlier = [] if first else self.history_.get("shortened", [])
         fit.history = {"shortened": [*earlier, stream.n_shortened]}
@@ -303,21 +308,39 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
     # -- what is kept -------------------------------------------------------------------------------------------------
 
     @override
+    def _keep(self, trained: Trained, reader: Any, recipe: Any) -> None:
+        super()._keep(trained, reader, recipe)
+        members = [*trained.members]
+        if self.class_prior is not None:
+            masses = [recipe.with_class_prior(own.moments.mass, self.class_prior) for own in members]
+            members = [
+                replace(own, moments=replace(own.moments, mass=mass)) for own, mass in zip(members, masses, strict=True)
+            ]
+        self.members_ = members
+        late = [own.stopped for own in members if own.stopped]
+        if late and self.converged_:
+            self.converged_, self.stopped_ = False, f"{late[0]} (a model that answers with the first)"
+
+    @override
     def _finish(self, fit: Fit, choice: Choice) -> None:
         self._expose(self._stored_model, self.moments_)
-        if not fit.converged:
+        if not self.converged_:
             warnings.warn(
-                f"{type(self).__name__} stopped before it converged: {fit.stopped}. Raise max_epochs, or tol={self.tol:g}.",
+                f"{type(self).__name__} stopped before it converged: {self.stopped_}. Raise max_epochs, or tol={self.tol:g}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
 
     @override
     def _joint(self, rows: SequenceRows) -> np.ndarray:
+        return self._scores_of(self._stored_model, self.moments_, rows)
+
+    @override
+    def _scores_of(self, structure: ChainClasses, moments: Any, rows: SequenceRows) -> np.ndarray:
         n, engine = len(rows), Engine(n_threads(self.n_jobs))
-        given = ClassRows(self._stored_model, rows, np.full(n, -1, dtype=np.int64), np.ones(n), engine)
+        given = ClassRows(structure, rows, np.full(n, -1, dtype=np.int64), np.ones(n), engine)
         with one_blas_thread():
-            return given.scores(self._stored_model.parameters(given.form, self.moments_))
+            return given.scores(structure.parameters(given.form, moments))
 
     @override
     def _new_rows(self, X: Any) -> SequenceRows:
