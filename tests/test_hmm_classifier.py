@@ -8,12 +8,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import HMMClassifier, load, save
+from suffice.choosing.averaging import alike
 from suffice.datasets import series
 from suffice.experiments import EXPERIMENTS, Options
 
@@ -112,6 +113,45 @@ def test_what_was_chosen_is_said_and_likelihood_is_kept_where_it_is_better():
         assert "EM:" in model.choice_.reason
     strong = HMMClassifier(2, random_state=0, topology="ergodic", changes=False, algorithm="em").fit(X, y)
     assert strong.choice_.setting.is_likelihood
+
+
+def test_shapes_that_held_out_sequences_do_not_tell_apart_answer_together(tmp_path):
+    X, y = waves(40, noise=1.2)
+    model = HMMClassifier(2, random_state=0, prior=1.0).fit(X, y)
+    assert model.members_ and f"{len(model.members_)} others" in model.choice_.reason
+    shapes = [model._stored_model.shape, *(own.structure.shape for own in model.members_)]
+    assert len(set(shapes)) == len(shapes) == len(model.choice_.members) <= 4
+    rows = model._new_rows(X)
+    joints = [(model._stored_model, model.moments_), *((own.structure, own.moments) for own in model.members_)]
+    each = [t * model._scores_of(*own, rows) for own, (_, t) in zip(joints, model.choice_.members, strict=True)]
+    mean = np.mean([softmax(scores, axis=1) for scores in each], axis=0) ** model.temperature_
+    mean = (1 - model.background_) * mean / mean.sum(axis=1, keepdims=True) + model.background_ / 2
+    np.testing.assert_allclose(model.predict_proba(X), mean, rtol=1e-10)
+    alone = HMMClassifier(2, random_state=0, prior=1.0, n_members=1).fit(X, y)
+    assert not alone.members_ and alone.choice_.setting == model.choice_.setting
+    np.testing.assert_array_equal(alone.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
+    save(model, tmp_path / "many.sfc")
+    again = load(tmp_path / "many.sfc")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    again.members_ = again.members_[1:]
+    save(again, tmp_path / "fewer.sfc")
+    with pytest.raises(ValueError, match="members_"):
+        load(tmp_path / "fewer.sfc")
+    model.partial_fit(X, y)
+    assert not model.members_ and not model.choice_.members
+
+
+def test_what_is_alike_is_not_clearly_worse_and_one_of_a_kind():
+    noise = np.random.default_rng(0).normal(size=400)
+    losses = {
+        "a1": np.zeros(400),
+        "a2": 0.01 * noise**2,
+        "b": 0.05 + noise - noise.mean(),
+        "c": 0.2 + noise - noise.mean(),
+    }
+    assert alike(losses, lambda name: name[0]) == ["a1", "b"]
+    assert alike(losses, lambda name: name[0], most=1) == ["a1"]
+    assert alike({**losses, "b": 2 + noise}, lambda name: name[0]) == ["a1"]
 
 
 def test_whole_groups_are_held_out():
@@ -215,7 +255,7 @@ def test_files_threads_and_clones_keep_every_bit(trained, tmp_path):
 def test_an_interrupted_fit_goes_on_to_the_same_bits(tmp_path):
     X, y = waves(40)
     path = tmp_path / "fit.sfc"
-    options = {"topology": "left-right", "changes": False, "n_states": 2, "random_state": 0}
+    options = {"topology": "left-right", "n_states": 2, "random_state": 0}
     whole = HMMClassifier(**options).fit(X, y)
 
     class Stop(HMMClassifier):

@@ -189,6 +189,10 @@ class ClassMember:
 
     stored_as: ClassVar[dict[str, str]] = {"temperature": "number (0..", "stopped": "str"}
 
+    def at(self, mass: np.ndarray) -> ClassMember:
+        """With other masses of the classes."""
+        return replace(self, moments=replace(self.moments, mass=mass))
+
 
 @dataclass(frozen=True, eq=False)
 class ClassesPrior:

@@ -233,7 +233,8 @@ class Sequences(Recipe):
         trial, most = held_out.trial, MOST if self.n_members == AUTO else int(self.n_members)
         losses = {own: found for own, found in trial.losses.items() if own.is_whole == setting.is_whole}
         found = alike(losses, lambda own: own.shape, most)
-        return tuple((own, float(trial.temperatures[own])) for own in found) if len(found) > 1 else ()
+        # none is made surer of itself than it was trained to be: few rows say little of that, and the mean is calibrated after
+        return tuple((own, min(float(trial.temperatures[own]), 1.0)) for own in found) if len(found) > 1 else ()
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
 from ...choosing.averaging import mean_of
+from ...engines.threads import Engine, n_threads
+from ...learners.chain_classes import ClassRows
+from ...reading.guards import one_blas_thread
+from ...structures.chain_classes import ChainClasses, SequenceRows
 from ..answers import Answers as ClassifierAnswers
 from ..answers import log_posterior
 from ..checks import check_whole
@@ -32,7 +36,6 @@ class ClassAnswers(ClassifierAnswers):
     _takes_series: bool
     _column_names: Any  # Contract's
     _log_probabilities: Any  # Explains'
-    _scores_of: Any
     members_: list
     choice_: Any
 
@@ -60,6 +63,17 @@ class ClassAnswers(ClassifierAnswers):
         """log p(y | x) of every sequence."""
         check_is_fitted(self)
         return self._calibrated(self._ranks(self._new_rows(self._sequences(X, lengths, reset=False))))
+
+    @override
+    def _joint(self, rows: SequenceRows) -> np.ndarray:
+        return self._scores_of(self._stored_model, self.moments_, rows)
+
+    def _scores_of(self, structure: ChainClasses, moments: Any, rows: SequenceRows) -> np.ndarray:
+        """(N, C) array: log p(x, y) of sequences by some chains."""
+        n, engine = len(rows), Engine(n_threads(self.n_jobs))
+        given = ClassRows(structure, rows, np.full(n, -1, dtype=np.int64), np.ones(n), engine)
+        with one_blas_thread():
+            return given.scores(structure.parameters(given.form, moments))
 
     def _ranks(self, rows: Any, least: float = -np.inf) -> np.ndarray:
         """Scores that are calibrated: log p(x, y), or the logarithm of the mean of all members' p(y | x)."""

@@ -56,6 +56,14 @@ def no_sequence(rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return seen[offsets[1:]] == seen[offsets[:-1]]
 
 
+def grouped(groups: Any, n: int) -> np.ndarray:
+    """(n,) codes of the groups."""
+    found = np.asarray(groups)
+    if found.shape != (n,):
+        raise ValueError(f"groups has shape {found.shape}; it must have one entry for each of the {n} sequences")
+    return np.unique(found.astype(str) if found.dtype == object else found, return_inverse=True)[1].astype(np.int64)
+
+
 class ReadSequences:
     """A mixin of HMMClassifier."""
 

@@ -17,9 +17,8 @@ from ...choosing.recipes.base import Choice, Trained, Warm
 from ...choosing.recipes.sequence_search import Wanted
 from ...choosing.recipes.sequences import Sequences as Recipe
 from ...choosing.train import train
-from ...engines.threads import Engine, n_threads
+from ...engines.threads import Engine
 from ...families.rows import label_masses
-from ...learners.chain_classes import ClassRows
 from ...learners.problem import Problem
 from ...learners.state import Fit, Stop
 from ...losses import loss_named
@@ -28,12 +27,12 @@ from ...reading.labels import class_weights, encoded, split_labels
 from ...structures.chain import topology_cells
 from ...structures.chain_classes import ChainClasses, SequenceRows
 from ...structures.component_prior import default_amount
-from .. import loaded_others
+from .. import loaded_sequences
 from ..checks import check_class_prior, check_one_of, check_training, check_whole
 from ..classifier import GenerativeClassifier
 from ..kinds import Path, Seed
 from .class_answers import ClassAnswers
-from .class_reading import FAMILIES, ReadSequences, family_of, labels_of, no_sequence
+from .class_reading import FAMILIES, ReadSequences, family_of, grouped, labels_of, no_sequence
 from .class_sections import documented
 
 ALGORITHMS = ("auto", "lbfgs", "em")
@@ -278,7 +277,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         _, codes = encoded(y, unlabelled, known)
         self.classes_: np.ndarray = known
         weights = class_weights(self.class_weight, known, codes, weights)
-        weights = np.where(unlabelled, self._unlabelled_share(loss) * weights, weights)
+        weights = np.where(unlabelled, self._recipe(reader).stream_weight(loss.is_discriminative) * weights, weights)
         used = np.flatnonzero((weights > 0) & ~no_sequence(rows, steps.offsets))
         if first and not (codes[used] >= 0).any():
             raise ValueError(
@@ -301,21 +300,14 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         reader = self._reader() if reset else self._reader_
         return reader, steps, self._read(reader, steps, reset=reset), y, unlabelled, weights
 
-    def _unlabelled_share(self, loss: Any) -> float:
-        weight = self.unlabelled_weight
-        return (0.01 if loss.is_discriminative else 1.0) if isinstance(weight, str) else float(weight)
-
     # -- what is kept -------------------------------------------------------------------------------------------------
 
     @override
     def _keep(self, trained: Trained, reader: Any, recipe: Any) -> None:
         super()._keep(trained, reader, recipe)
-        members = [*trained.members]
+        members = list(trained.members)
         if self.class_prior is not None:
-            masses = [recipe.with_class_prior(own.moments.mass, self.class_prior) for own in members]
-            members = [
-                replace(own, moments=replace(own.moments, mass=mass)) for own, mass in zip(members, masses, strict=True)
-            ]
+            members = [own.at(recipe.with_class_prior(own.moments.mass, self.class_prior)) for own in members]
         self.members_ = members
         late = [own.stopped for own in members if own.stopped]
         if late and self.converged_:
@@ -332,17 +324,6 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
             )
 
     @override
-    def _joint(self, rows: SequenceRows) -> np.ndarray:
-        return self._scores_of(self._stored_model, self.moments_, rows)
-
-    @override
-    def _scores_of(self, structure: ChainClasses, moments: Any, rows: SequenceRows) -> np.ndarray:
-        n, engine = len(rows), Engine(n_threads(self.n_jobs))
-        given = ClassRows(structure, rows, np.full(n, -1, dtype=np.int64), np.ones(n), engine)
-        with one_blas_thread():
-            return given.scores(structure.parameters(given.form, moments))
-
-    @override
     def _new_rows(self, X: Any) -> SequenceRows:
         check_is_fitted(self)
         steps = self._sequences(X, None, reset=False)
@@ -350,18 +331,10 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
 
     @override
     def _check_loaded(self) -> None:
-        loaded_others.check_sequences(self)
+        loaded_sequences.check_sequences(self)
 
     @override
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-
-def grouped(groups: Any, n: int) -> np.ndarray:
-    """(n,) codes of the groups."""
-    found = np.asarray(groups)
-    if found.shape != (n,):
-        raise ValueError(f"groups has shape {found.shape}; it must have one entry for each of the {n} sequences")
-    return np.unique(found.astype(str) if found.dtype == object else found, return_inverse=True)[1].astype(np.int64)

@@ -20,7 +20,7 @@ from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread, 
 from ...reading.sequences import Sequences, sequences_of
 from ...reading.tags import Frequent, coded_tags, flat_tags
 from ...structures.tag_weights import Tagging
-from .. import loaded_others
+from .. import loaded_sequences
 from ..checks import check_jobs, check_one_of, check_tol, check_whole, is_number
 from ..contract import Contract
 from ..families import mixed_structure
@@ -261,7 +261,7 @@ class HMMTagger(Answers, Contract, ClassifierMixin, BaseEstimator):
             raise ValueError(f"unlabelled_weight={weight!r} is neither a number >= 0 nor 'auto'")
 
     def _check_loaded(self) -> None:
-        loaded_others.check_tagger(self)
+        loaded_sequences.check_tagger(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = self._tagged(super().__sklearn_tags__(), self._reader())
