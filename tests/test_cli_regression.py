@@ -47,14 +47,14 @@ def test_a_number_is_found_and_said(houses, capfd):
 def test_scores_of_rows_held_out(houses, capfd):
     line = ["train", "houses.csv", "-t", "price", "--model", "gaussian-regressor", "-o", "m.sfc"]
     assert main([*line, "--cv", "2"]) == 0
-    found = re.search(r"cross-validation in 2 folds: RMSE (\S+) .* \(the mean alone (\S+)\)", capfd.readouterr().out)
+    found = re.search(r"cross-validation in 2 folds: RMSE (\S+) .* \(the mean alone (\S+)\)", capfd.readouterr().err)
     splits = _splits(np.zeros(300), 0.2, 2)
     X, y = houses.drop(columns="price"), houses["price"].to_numpy()
     squares = [(GaussianRegressor().fit(X.iloc[a], y[a]).predict(X.iloc[b]) - y[b]) ** 2 for a, b in splits]
     assert float(found[1]) == pytest.approx(np.sqrt(np.concatenate(squares).mean()), rel=1e-3)
     assert float(found[2]) == pytest.approx(y.std(), rel=1e-3)
-    assert main([*line, "--holdout", "0.1"]) == 0 and "30 rows held out: RMSE" in capfd.readouterr().out
-    assert main([*line, "--holdout", "0"]) == 0 and "held out" not in capfd.readouterr().out
+    assert main([*line, "--holdout", "0.1"]) == 0 and "30 rows held out: RMSE" in capfd.readouterr().err
+    assert main([*line, "--holdout", "0"]) == 0 and "held out" not in capfd.readouterr().err
 
 
 def test_few_whole_numbers_stay_classes(houses, capfd):
