@@ -34,7 +34,8 @@ HELP = """Generative models from files: train, predict, evaluate, inspect.
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
 MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best), lda (topics) or hmm (sequences)."""
+mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best), lda (topics), hmm (sequences); without
+labels gaussian-mixture, gaussian-hmm, topics (in blocks)."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -141,7 +142,7 @@ def train(
     from .holding import check
     from .notices import UsageError
 
-    if model not in (choices := (*training.CHOICES, *regression.MODELS)):
+    if model not in (choices := (*training.CHOICES, *regression.MODELS, *scale.DENSITIES)):
         raise UsageError(f"--model {model!r} is not one of {', '.join(choices)}")
     if task not in regression.TASKS:
         raise UsageError(f"--task {task!r} is not one of {', '.join(regression.TASKS)}")
@@ -158,14 +159,14 @@ def train(
     }
     options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
     all_kinds = "categorical" if model == "categorical-nb" else kinds
+    params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
     where = scale.Where(workers, scheduler, scheduler_file, checkpoint)
-    if where or scale.is_pattern(data):
-        params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
+    if where or scale.is_pattern(data) or model in scale.DENSITIES:
+        params |= {name: column for name, column in (("sequence", sequence), ("time", time)) if column is not None}
         options = scale.options_of(options, all_kinds, format, max_words)
         scale.train(data, output, model=model, params=params, where=where, options=options)
         return
     reader = reader_of(data, format, chunk_rows=chunk_rows, kinds=all_kinds, **options)
-    params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
     if model != "hmm" and (sequence or time):
         raise UsageError(f"--sequence and --time are for --model hmm, not for {model}")
     named = classes.split(",") if classes else None

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from typing_extensions import override
 
-from .blocks import BlockEngine, Found, Placed, fold_found, rows_of, tree
+from .blocks import BlockEngine, Found, Kept, Placed, fold_found, rows_of, tree
 
 IMPORTS = 350 << 20  # bytes of a worker's imports, and some
 BLOCKS = 4  # times a block's bytes that a thread of a worker needs
@@ -109,24 +109,40 @@ class DaskEngine(BlockEngine):
             for number, call in enumerate(calls)
         ]
 
-    def _futures(self, function: Callable, blocks: Placed, shared: tuple) -> list:
+    def _futures(self, function: Callable, blocks: Placed, shared: tuple, kept: list | None = None) -> list:
+        """Of every block; `kept` are futures of what it was left with."""
         from distributed import Future
 
         own = tuple(value if isinstance(value, Future) else self.publish(value) for value in shared)
-        if blocks.kept is not None:
-            calls = [(work_kept, function, rows, *own) for rows in blocks.kept]
-        else:
-            calls = [(work, function, len(own), *own, blocks.prepare, *self._part(source)) for source in blocks.sources]
-        return self._submitted(function.__name__, calls)
+        n_shared, name = len(own) + (kept is not None), function.__name__
+        calls = []
+        for number, source in enumerate(blocks.sources):
+            args = own if kept is None else (kept[number], *own)
+            if blocks.kept is not None:
+                calls.append((work_kept, function, blocks.kept[number], *args))
+            else:
+                calls.append((work, function, n_shared, *args, blocks.prepare, *self._part(source)))
+        return self._submitted(name, calls)
 
     # -- sums ---------------------------------------------------------------------------------------------------------
 
     @override
     def sum(self, function, blocks, *shared):
-        top = tree(
-            self._futures(function, blocks, shared), lambda *own: self._submitted("fold", [(fold_found, *own)])[0]
-        )
+        return self._folded(self._futures(function, blocks, shared), blocks)
+
+    def _folded(self, futures: list, blocks: Placed) -> Any:
+        top = tree(futures, lambda *own: self._submitted("fold", [(fold_found, *own)])[0])
         return self._noted(self._result(top, blocks))
+
+    @override
+    def sum_keeping(self, function, blocks, kept, *shared):
+        if kept is None:
+            kept = Kept([None] * len(blocks))
+        held = kept.held if kept.is_elsewhere else self._submitted("kept", [(same, value) for value in kept.values])
+        pairs = self._futures(function, blocks, shared, held)
+        stays = self._submitted("stays", [(second, pair) for pair in pairs])
+        total = self._folded(self._submitted("first", [(first, pair) for pair in pairs]), blocks)
+        return total, Kept(stays, self.client.gather)
 
     @override
     def each(self, function, blocks, *shared) -> Iterator:
@@ -158,6 +174,14 @@ class DaskEngine(BlockEngine):
 
 def same(value: Any) -> Any:
     return value
+
+
+def first(found: Found) -> Found:
+    return Found(found.value[0], found.processes)
+
+
+def second(found: Found) -> Any:
+    return found.value[1]
 
 
 def made(prepare: Any, source: Any, *raw: Any) -> Any:
