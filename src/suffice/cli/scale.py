@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -17,27 +16,9 @@ from ..files.table import MISSING
 from ..saving import save
 from .errors import data_errors, estimator_with
 from .notices import UsageError, say, show
+from .options import Where
 from .progress import progress
-from .training import _kept, estimator_of, try_output
-
-DENSITIES = {  # models without labels; what is saved is the estimator alone
-    "gaussian-mixture": "suffice.mixture:GaussianMixture",
-    "gaussian-hmm": "suffice.hmm:GaussianHMM",
-    "topics": "suffice.topic:LatentDirichletAllocation",
-}
-
-
-@dataclass(frozen=True)
-class Where:
-    """Who works."""
-
-    workers: int | None = None  # processes of a cluster on this machine
-    scheduler: str | None = None
-    scheduler_file: str | None = None
-    checkpoint: str | None = None
-
-    def __bool__(self) -> bool:
-        return any(value is not None for value in vars(self).values())
+from .training import DENSITIES, _kept, estimator_of, try_output
 
 
 def is_pattern(path: str) -> bool:
@@ -46,7 +27,7 @@ def is_pattern(path: str) -> bool:
 
 def options_of(options: dict[str, Any], kinds: Any, format: str | None, max_words: int | None) -> dict[str, Any]:
     """The options of a reader as a Dataset has them."""
-    given = {name: value for name, value in options.items() if name not in ("bad_cells", "na")}
+    given = {name: value for name, value in options.items() if name != "na"}
     if options.get("na") is not None:
         given["missing"] = (*MISSING, *options["na"])
     return {**given, "kinds": kinds or None, "format": format, "max_words": max_words}
