@@ -541,6 +541,44 @@ def test_dask_collections_are_fitted_and_answered(cluster):
     assert GaussianNB(loss="nll").fit(chunks, labels).class_count_.sum() == 1500
 
 
+def test_answers_about_collections_are_lazy(cluster):
+    dd, da = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask.array")
+    rows = table(900, seed=11)
+    X, y = rows[COLUMNS], rows["y"]
+    model = GaussianNB(loss="nll").fit(X, y)
+    frame = dd.from_pandas(rows, npartitions=3)
+    found = model.predict_proba(frame[COLUMNS])
+    assert isinstance(found, da.Array)
+    np.testing.assert_array_equal(found.compute(), model.predict_proba(X))
+    assert model.predict(frame[COLUMNS]).compute().tolist() == model.predict(X).tolist()
+    assert model.score(frame[COLUMNS], frame["y"]) == pytest.approx(model.score(X, y), rel=1e-12)
+    numbers = X.fillna(0.0).to_numpy()
+    mixture, chunks = GaussianMixture(2, random_state=0).fit(numbers), da.from_array(numbers, chunks=(400, 2))
+    assert mixture.predict(chunks).shape == (900,)
+    np.testing.assert_array_equal(mixture.score_samples(chunks).compute(), mixture.score_samples(numbers))
+    assert mixture.score(chunks) == pytest.approx(mixture.score(numbers), rel=1e-12)
+
+
+def test_answers_about_files_come_block_by_block(folder):
+    model, data = fitted("nll", folder), FITS["nll"].dataset(folder)
+    rows = table(4000)
+    found = model.predict(data)
+    assert len(next(found)) == 500
+    assert [*next(found)] == model.predict(rows[COLUMNS])[500:1000].tolist()
+    assert model.score(data) == pytest.approx(model.score(rows[COLUMNS], rows["y"]), rel=1e-12)
+    chain, steps_of_file = fitted("sequences", folder), FITS["sequences"].dataset(folder)
+    assert np.concatenate(list(chain.predict(steps_of_file))).tolist() == chain.predict(steps()).tolist()
+    assert chain.score(steps_of_file) == pytest.approx(chain.score(steps()), rel=1e-10)
+    trained = FITS["text"].dataset(folder)
+    words = clone(FITS["text"].model).fit(trained)
+    again = Dataset(f"{folder}/docs.txt", block_bytes=5000, like=trained)
+    assert words.score(again) == pytest.approx(words.score(trained), rel=1e-12)
+    with pytest.raises(DataError, match="like="):
+        words.score(Dataset(f"{folder}/docs.txt"))
+    topics = fitted("topics", folder)
+    assert np.concatenate(list(topics.transform(trained))).shape == (800, 3)
+
+
 def test_a_limit_too_small_is_refused_in_a_sentence(cluster):
     _, client = cluster
     data = cut(table(100)[COLUMNS], None, 2)

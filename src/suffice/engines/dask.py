@@ -6,10 +6,12 @@ dask collections, are futures: what is lost is made again from its source. A blo
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -23,6 +25,7 @@ IMPORTS = 350 << 20  # bytes of a worker's imports, and some
 BLOCKS = 4  # times a block's bytes that a thread of a worker needs
 KEPT = 0.3  # of the workers' memory that kept rows may take
 RETRIES = 5  # of a task that fails by an error of the machine
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
 
 class DaskEngine(BlockEngine):
@@ -186,7 +189,7 @@ def second(found: Found) -> Any:
 
 def made(prepare: Any, source: Any, *raw: Any) -> Any:
     """Rows of a source, or of what a part of a dask collection held."""
-    alone()
+    settled()
     if not raw:
         return rows_of(source, prepare)
     found = source(*raw)
@@ -199,16 +202,25 @@ def work(function: Callable, n_shared: int, *args: Any) -> Found:
 
 
 def work_kept(function: Callable, rows: Any, *shared: Any) -> Found:
-    alone()
+    settled()
     return Found(function(rows, *shared), frozenset([os.getpid()]))
 
 
 @cache
-def alone() -> None:
-    """Products of matrices use one thread, for as long as the worker lives: with more, their bits depend on the machine."""
+def settled() -> None:
+    """The process of a worker as sums need it, for as long as it lives.
+
+    Products of matrices use one thread: with more, their bits depend on the machine. Memory of temporary arrays is used again: dask has
+    malloc give back all above 64 kB (MALLOC_TRIM_THRESHOLD_), and page faults then cost an E-step half its time again.
+    """
     from threadpoolctl import ThreadpoolController
 
     ThreadpoolController().limit(limits=1, user_api="blas")
+    if "MALLOC_TRIM_THRESHOLD_" in os.environ:
+        with suppress(OSError, AttributeError):  # another library than glibc
+            library = ctypes.CDLL(None)
+            library.mallopt(M_MMAP_THRESHOLD, 4 << 20)
+            library.mallopt(M_TRIM_THRESHOLD, 64 << 20)
 
 
 @cache

@@ -124,6 +124,11 @@ class Blocks:
     def _begins_at_one(self, found: Survey) -> bool:
         return False
 
+    @property
+    def reading(self) -> Any:
+        """How blocks are read for a model that was trained before: as in the first pass, or as they are."""
+        return getattr(self, "layout", None)
+
     def place(self, engine: BlockEngine, prepare: Any, n_bytes: int) -> Placed:
         """The blocks' rows, read by the layout and then by `prepare`."""
         return engine.place(self.sources, Steps((self.layout, prepare)), n_bytes)
@@ -158,6 +163,8 @@ class Dataset(Blocks):
         Of texts: only the most frequent words.
     header, delimiter, missing, encoding, decimal
         As of `suffice.files.read`.
+    like : Dataset, default=None
+        The one that a model was trained on: words are counted and columns are read as there (for `predict` and `score`).
 
     Examples
     --------
@@ -179,7 +186,7 @@ class Dataset(Blocks):
         columns: Sequence[str] | None = None, ignore: Sequence[str] = (), kinds: Mapping[str, str] | str | None = None,
         format: str | None = None, block_rows: int = 1 << 17, block_bytes: int = 1 << 24, max_words: int | None = None,
         header: bool | None = None, delimiter: str | None = None, missing: Sequence[str] = MISSING,
-        encoding: str | None = None, decimal: str | None = None,
+        encoding: str | None = None, decimal: str | None = None, like: Dataset | None = None,
     ) -> None:  # fmt: skip
         for name, value in (("block_rows", block_rows), ("block_bytes", block_bytes)):
             if value < 1:
@@ -202,6 +209,18 @@ class Dataset(Blocks):
             sources += pieces_of(file, format, options, block_rows, block_bytes, weight)
             options = replace(options, columns=sources[0].options.columns, target=sources[0].options.target)
         super().__init__(sources, f"{path}")
+        if like is not None:
+            self.layout = like.layout
+            self._set_kinds(dict(like.layout.kinds))
+
+    @property
+    @override
+    def reading(self) -> Any:
+        if not hasattr(self, "layout") and (self.format in ("text", "svmlight") or self.text):
+            raise DataError(
+                f"{self.name}: which words a model knows is told by Dataset(..., like=the one it was trained on)"
+            )
+        return super().reading
 
     @override
     def _set_kinds(self, kinds: dict[str, str]) -> None:

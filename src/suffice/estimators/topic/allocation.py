@@ -28,6 +28,7 @@ from ...reading.guards import all_or_nothing, naming, refuse_huge
 from .. import loaded
 from ..contract import Contract, checked_numbers
 from ..kinds import Path, Seed
+from ..lazily import by_blocks, summed
 from ..scale import shell_of
 from .scale import DocumentsOf, scaled_documents
 
@@ -207,6 +208,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
 
     # -- what was learned ---------------------------------------------------------------------------------------------
 
+    @by_blocks
     def transform(self, X: Any) -> np.ndarray:
         """Proportions of the topics in each document: means of their posterior (of "map": the most probable ones)."""
         model = self._model()
@@ -216,12 +218,14 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         _, shapes, _ = replace(model, tolerance=1e-5).expect(X, gather=False)
         return shapes / shapes.sum(axis=1, keepdims=True)
 
+    @by_blocks
     def score_samples(self, X: Any) -> np.ndarray:
         """Blei's lower bound of log p(document) (words in their order: no multinomial coefficient)."""
         model = replace(self._model(), inference="variational", tolerance=1e-6)
         X = self._documents(X, reset=False)
         return np.array([model.expect(X[i], gather=False, beta=self.topics_.T.copy())[2] for i in range(X.shape[0])])
 
+    @summed
     def score(self, X: Any, y: Any = None) -> float:
         """The mean lower bound of a document."""
         model = replace(self._model(), inference="variational", tolerance=1e-6)
