@@ -65,6 +65,7 @@ PLACES = {
     "evaluation.perplexity": "Perplexity",
     "evaluation.results": "Estimate",
     "evaluation.topic_map": "TopicMap",
+    "engines.blocks": "Kept",
     "families.base": "Change Family",
     "families.bernoulli": "Bernoulli",
     "families.categorical": "Categorical Moments Natural",
