@@ -674,6 +674,30 @@ def test_a_limit_too_small_is_refused_in_a_sentence(cluster):
 
 
 @dataclass(frozen=True)
+class Deadly:
+    source: object
+    n_bytes: int = 7 << 20
+
+    def __repr__(self) -> str:
+        return "Deadly"
+
+    def load(self):
+        os._exit(1)  # as a worker that is out of memory
+
+
+def test_a_block_that_kills_its_workers_is_named(cluster):
+    _, client = cluster
+    client.wait_for_workers(2)
+    data = cut(table(100)[COLUMNS], None, 3)
+    data.sources[1] = Deadly(data.sources[1])
+    with (
+        suffice.engine(suffice.DaskEngine(client)),
+        pytest.raises(RuntimeError, match=r"block 1 \(.*7 MB\) ended the workers"),
+    ):
+        GaussianMixture(2).fit(data)
+
+
+@dataclass(frozen=True)
 class Large:
     source: object
     n_bytes: int = 1 << 30

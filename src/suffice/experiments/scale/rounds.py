@@ -21,12 +21,13 @@ from ...learners.incremental import Incremental
 from ...learners.problem import Problem
 from ...learners.quasi_newton import GroupProblem, QuasiNewton
 from ...learners.shardwise import Shardwise
+from ...learners.watch import Watch
 from ...losses import loss_named
 from ...structures.joint import Joint
 from .. import Options, Report, Row
 
 SHARE = 1e-3  # of the minimum, above it
-MOST = 60  # rounds
+MOST = 40  # rounds
 STRENGTH = 100.0  # pseudo-rows
 WAYS = {
     "dual passes": ("dual passes alone", MOST, False),
@@ -70,12 +71,26 @@ def in_blocks(problem: Problem, n_blocks: int, order: np.ndarray) -> Problem:
     return Problem(problem.model, problem.X, problem.y, problem.weights, problem.loss, problem.prior, rows)
 
 
+def until(goal: float) -> Watch:
+    """An observer that stops a run once its objective is below the goal."""
+    return Watch(lambda number, line: line["objective"] > goal)
+
+
 def rounds_needed(problem: Problem, n_dual: int, then_lbfgs: bool, goal: float) -> float:
     """Rounds until F is below `goal`; infinite where MOST were not enough."""
     moments, generator = problem.prior, np.random.default_rng(0)
     made = 0
     if n_dual:
-        fit = run_learner(Shardwise(), problem, problem.prior, generator, max_epochs=n_dual, tol=0.0, keep_best=False)
+        fit = run_learner(
+            Shardwise(),
+            problem,
+            problem.prior,
+            generator,
+            max_epochs=n_dual,
+            tol=0.0,
+            keep_best=False,
+            watch=until(goal),
+        )
         below = np.flatnonzero(np.array(fit.history["objective"]) <= goal)
         if len(below):
             return float(below[0])  # the moments after so many rounds
@@ -95,13 +110,13 @@ def rounds_needed(problem: Problem, n_dual: int, then_lbfgs: bool, goal: float) 
     coordinates = ByMoments(chart, np.ones_like(chart.vector(moments)))
     least = -model.log_likelihood(problem.prior, problem.prior)
     target = Counted(problem.blocks, problem.loss, problem.prior, coordinates, least)
-    run_learner(QuasiNewton(1e-7), target, moments, generator, max_epochs=MOST, tol=1e-9)
+    run_learner(QuasiNewton(1e-7), target, moments, generator, max_epochs=MOST, tol=1e-9, watch=until(goal))
     below = np.flatnonzero(np.array(seen) <= goal)
     return float(made + below[0] + 1) if len(below) else np.inf
 
 
 def run(options: Options) -> Report:
-    X, y = table(1024 if options.quick else 8192)
+    X, y = table(1024 if options.quick else 4096)
     model = Joint.of(GaussianDiagonal.for_data(X, 4))
     weights = np.ones(len(y))
     prior = priors.interior(model, model.statistics(X, y, weights))
@@ -118,7 +133,12 @@ def run(options: Options) -> Report:
     for way, (_, n_dual, then_lbfgs) in WAYS.items():
         for name, order in orders.items():
             options.say(f"{way}, {name}")
-            found[way, name] = [rounds_needed(in_blocks(problem, n, order), n_dual, then_lbfgs, goal) for n in numbers]
+            needed: list[float] = []
+            for n in numbers:  # twice the blocks never take fewer rounds of dual passes
+                hopeless = not then_lbfgs and bool(needed) and needed[-1] == np.inf
+                own = in_blocks(problem, n, order)
+                needed.append(np.inf if hopeless else rounds_needed(own, n_dual, then_lbfgs, goal))
+            found[way, name] = needed
             pairs = zip(numbers, found[way, name], strict=True)
             report.rows += [Row(f"{way}, {n} blocks {name}", None, value) for n, value in pairs]
     report.pictures.append(drawn(numbers, found, options))
