@@ -1,6 +1,6 @@
 """Conditional likelihood over 2, 8 and 64 blocks, as given and sorted by label, beside one process at the same prior.
 
-python -m benchmarks.scale_objectives [adult letter r8 20ng]: how far F ends above that of one process, in units of n max(.1, mean loss);
+python -m benchmarks.scale_objectives [adult letter r8 20ng]: how far F ends above that of one process, in units of n max(.1, loss);
 rounds over the blocks until that is a thousandth; all rounds; the difference of the accuracies on the test part.
 """
 
