@@ -42,6 +42,7 @@ class Contract(Habits):
     get_params: Any
     _schema: Any = None  # what X was in `fit`, where it was a frame
     _free: tuple[str, ...] = ()  # more parameters that may differ
+    _outer: Any = None  # the observer of the fit that this one is a part of, where it is
 
     def _note_built(self) -> None:
         """Remember what the model was built with."""
@@ -57,6 +58,8 @@ class Contract(Habits):
 
     def _watch(self, *data: Any, kept: tuple | None = None) -> Watch:
         """The observer of a fit on these arrays; `kept` is (checkpoint, resume) where they are not the estimator's own."""
+        if self._outer is not None:
+            return self._outer
         checkpoint, resume = (self.checkpoint, self.resume) if kept is None else kept
         if not (isinstance(self.checkpoint_minutes, (int, float, np.number)) and self.checkpoint_minutes >= 0):
             raise ValueError(f"checkpoint_minutes={self.checkpoint_minutes!r} is not a number >= 0")

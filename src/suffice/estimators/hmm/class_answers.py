@@ -68,7 +68,8 @@ class ClassAnswers(ClassifierAnswers):
         check_is_fitted(self)
         return super().score_samples(self._sequences(X, lengths, reset=False))
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, lengths: Any = None) -> float:
+    @override
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, lengths: Any = None) -> float:
         """The share of sequences whose class is right."""
         from .class_reading import labels_of
 
