@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,17 @@ DENSITIES = 6
 
 def scores(model: Any, given: Rows, page: Report) -> list[Section]:
     """Scores with standard errors, per class, the confusion matrix, and reliability."""
-    y = given.y[given.has_label]
-    proba = np.asarray(model.predict_proba(given.at(given.has_label)))
-    said = np.searchsorted(model.classes_, model.predict(given.at(given.has_label)))
-    n, K = len(y), len(given.classes)
+    X = given.at(given.has_label)
+    said = np.searchsorted(model.classes_, model.predict(X))
+    what = "rows with a label"
+    return score_sections(np.asarray(model.predict_proba(X)), said, given.y[given.has_label], given.classes, page, what)
+
+
+def score_sections(
+    proba: np.ndarray, said: np.ndarray, y: np.ndarray, classes: list[str], page: Report, what: str
+) -> list[Section]:
+    """The same for probabilities (n, K), predicted codes and true codes of n things (`what`)."""
+    n, K = len(y), len(classes)
     right = said == y
     losses = -np.log(np.clip(proba[np.arange(n), y], np.finfo(float).eps, 1.0))
     counts = np.bincount(y, minlength=K)
@@ -37,50 +45,55 @@ def scores(model: Any, given: Rows, page: Report) -> list[Section]:
     precision = hit / np.maximum(of_said, 1)
     error = lambda values: float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")  # noqa: E731
     table: list[list[Any]] = [
-        ["accuracy", float(right.mean()), error(right), "share of rows whose class was found"],
+        ["accuracy", float(right.mean()), error(right), "share of correct predictions"],
         ["log-loss", float(losses.mean()), error(losses), "minus the mean log-probability of the true class"],
         ["balanced accuracy", float(recall[counts > 0].mean()), None, "mean over the classes"],
-        ["calibration error", calibration_error(y, proba, np.arange(K)), None, "confidence against accuracy, 15 bins"],
-        ["most frequent class", float(counts.max() / n), None, "accuracy of always saying it"],
+        [
+            "calibration error",
+            calibration_error(y, proba, np.arange(K)),
+            None,
+            "mean distance of confidence and accuracy, 15 bins",
+        ],
+        ["most frequent class", float(counts.max() / n), None, "accuracy of always predicting it"],
     ]
     page.scores = {row[0].replace(" ", "_").replace("-", "_"): row[1] for row in table}
     section = Section(
-        "Scores", tables=[Table(["score", "value", "± std. error", "meaning"], table, f"On {n:,} rows with a label")]
+        "Scores", tables=[Table(["score", "value", "± std. error", "meaning"], table, f"On {n:,} {what}")]
     )
     harmonic = 2 * hit / np.maximum(of_said + counts, 1)
     per_class = [
-        [given.classes[k], float(precision[k]), float(recall[k]), float(harmonic[k]), int(counts[k])] for k in range(K)
+        [classes[k], float(precision[k]), float(recall[k]), float(harmonic[k]), int(counts[k])] for k in range(K)
     ]
     section.tables.append(Table(["class", "precision", "recall", "F1", "rows"], per_class, "Every class"))
     confused = Section("Confusion")
     if K <= 30:
         chart = heat_map(
             "True class (down) and predicted class (across)",
-            given.classes,
-            given.classes,
+            classes,
+            classes,
             confusion,
             "predicted",
             "true",
         )
-        body = [[given.classes[k], *map(int, confusion[k])] for k in range(K)]
-        confused.charts.append((chart, Table(["true class", *given.classes], body)))
+        body = [[classes[k], *map(int, confusion[k])] for k in range(K)]
+        confused.charts.append((chart, Table(["true class", *classes], body)))
     else:
         pairs = confusion - np.diag(hit)
         order = np.argsort(-pairs, axis=None)[:20]
-        body = [[given.classes[i // K], given.classes[i % K], int(pairs.flat[i])] for i in order if pairs.flat[i]]
+        body = [[classes[i // K], classes[i % K], int(pairs.flat[i])] for i in order if pairs.flat[i]]
         confused.tables.append(Table(["true class", "predicted", "rows"], body, "The pairs that are confused most"))
-    return [section, confused, *_reliability(given, y, proba, said)]
+    return [section, confused, *_reliability(classes, y, proba, said)]
 
 
-def _reliability(given: Rows, y: np.ndarray, proba: np.ndarray, said: np.ndarray) -> list[Section]:
-    K = len(given.classes)
-    curves = [(given.classes[k], y == k, proba[:, k]) for k in (range(1, 2) if K == 2 else range(K))]
+def _reliability(classes: list[str], y: np.ndarray, proba: np.ndarray, said: np.ndarray) -> list[Section]:
+    K = len(classes)
+    curves = [(classes[k], y == k, proba[:, k]) for k in (range(1, 2) if K == 2 else range(K))]
     if K > MAX_CLASSES:
         curves = [("the predicted class", said == y, proba.max(axis=1))]
     section = Section(
         "Reliability",
         [
-            "Points on the line: of the rows that were given a probability, that share is of the class. Bars are 95 % intervals."
+            "A point on the dashed line is right: of the rows with probability .8 of a class, 80 % are of it. Bars are 95 % intervals."
         ],
     )
     for place, (name, hit, p) in enumerate(curves):
@@ -98,37 +111,52 @@ def _reliability(given: Rows, y: np.ndarray, proba: np.ndarray, said: np.ndarray
     return [section]
 
 
+def judged_rows(given: Rows) -> np.ndarray:
+    """Places of rows with a label, at most JUDGED of them."""
+    labelled = np.flatnonzero(given.has_label)
+    if len(labelled) <= JUDGED:
+        return labelled
+    return np.sort(np.random.default_rng(0).choice(labelled, JUDGED, replace=False))
+
+
 def telling(model: Any, given: Rows, page: Report) -> list[Section]:
     """Which columns tell, and the rows that were worst, explained."""
-    rng = np.random.default_rng(0)
-    labelled = np.flatnonzero(given.has_label)
-    judged = np.sort(rng.choice(labelled, JUDGED, replace=False)) if len(labelled) > JUDGED else labelled
-    inner = getattr(model, "model_", model)
-    sections = []
-    if not given.is_texts and not sparse.issparse(given.X) and takes_missing(inner):
-        page.columns = _by_removal(model, given, judged)
-        text = f"How much the log-loss rises when the column is made missing, on {len(judged):,} rows, with standard errors."
-    elif hasattr(model, "explain"):
-        found = model.explain(given.at(judged))
-        names = given.names if len(given.names) == len(found.names) else found.names
-        sizes, order = found.importances, np.argsort(-found.importances, kind="stable")[:JUDGED_COLUMNS]
-        page.columns = [(names[j], float(sizes[j]), float("nan")) for j in order if sizes[j] > 0]
-        text = f"Mean size of what the word or column adds to the log-odds, on {len(judged):,} rows."
-    else:
-        text = ""
-    if page.columns:
-        shown = page.columns[:TOLD_COLUMNS]
-        chart = bar_chart(
-            "Columns that tell", [c[0] for c in shown], [c[1] for c in shown], [c[2] for c in shown], "effect"
+    judged = judged_rows(given)
+    y, found, text = given.y[judged], [], ""
+    if not given.is_texts and not sparse.issparse(given.X) and takes_missing(getattr(model, "model_", model)):
+        found = by_removal(
+            lambda X: np.maximum(model.predict_log_proba(X)[np.arange(len(y)), y], -700.0), given, judged
         )
-        table = Table(["column", "effect", "std. error"], [list(c) for c in page.columns])
-        sections.append(Section("Columns that tell", [text], [(chart, table)]))
-    return sections + _worst(model, given, labelled)
+        text = "How much the log-loss rises when the column is made missing"
+    elif hasattr(model, "explain"):
+        parts = model.explain(given.at(judged))
+        names = given.names if len(given.names) == len(parts.names) else parts.names
+        sizes, order = parts.importances, np.argsort(-parts.importances, kind="stable")[:JUDGED_COLUMNS]
+        found = [(names[j], float(sizes[j]), float("nan")) for j in order if sizes[j] > 0]
+        text = "Mean size of what the word or column adds to the log-odds"
+    return told_columns(found, page, len(judged), text) + _worst(model, given, np.flatnonzero(given.has_label))
 
 
-def _by_removal(model: Any, given: Rows, judged: np.ndarray) -> list[tuple[str, float, float]]:
-    X, y = given.at(judged), given.y[judged]
-    before = model.predict_log_proba(X)[np.arange(len(y)), y]
+def told_columns(found: list[tuple[str, float, float]], page: Report, n: int, text: str) -> list[Section]:
+    """The section of (column, effect, standard error); they are kept in the report."""
+    page.columns = found
+    if not found:
+        return []
+    shown = found[:TOLD_COLUMNS]
+    chart = bar_chart(
+        "Columns that tell", [c[0] for c in shown], [c[1] for c in shown], [c[2] for c in shown], "effect"
+    )
+    lines = "" if np.isnan(shown[0][2]) else "; lines are standard errors"
+    table = Table(["column", "effect", "std. error"], [list(c) for c in found])
+    return [Section("Columns that tell", [f"{text}, on {n:,} rows{lines}."], [(chart, table)])]
+
+
+def by_removal(score: Callable[[Any], np.ndarray], given: Rows, judged: np.ndarray) -> list[tuple[str, float, float]]:
+    """(column, mean loss of score, its standard error) where the column is made missing, the largest first.
+
+    `score` gives each row's log-probability of what was observed."""
+    X = given.at(judged)
+    before = score(X)
     found = []
     for j in range(min(len(given.names), JUDGED_COLUMNS)):
         without: Any = (
@@ -140,7 +168,7 @@ def _by_removal(model: Any, given: Rows, judged: np.ndarray) -> list[tuple[str, 
             without.isetitem(j, column.astype(kept).mask(np.ones(len(column), dtype=bool)))
         else:
             without[:, j] = np.nan
-        loss = np.maximum(before, -700.0) - np.maximum(model.predict_log_proba(without)[np.arange(len(y)), y], -700.0)
+        loss = before - score(without)
         error = float(np.std(loss, ddof=1) / np.sqrt(len(loss))) if len(loss) > 1 else float("nan")
         found.append((given.names[j], float(loss.mean()), error))
     return sorted(found, key=lambda c: -c[1])
@@ -217,7 +245,8 @@ def _spread_most(model: Any, given: Rows) -> np.ndarray:
 def _density_chart(found: Any, given: Rows, j: int) -> tuple[Chart, Table]:
     K, name = min(len(found.outcomes), 8), given.names[j]
     cells = given.column(j)
-    body = [[given.value(j, v), *map(float, p[:K])] for v, p in zip(found.values, found.joint, strict=True)]
+    first = float if found.is_numeric else lambda value: given.value(j, value)
+    body = [[first(v), *map(float, p[:K])] for v, p in zip(found.values, found.joint, strict=True)]
     table = Table([name, *(f"p(x, {c})" for c in found.outcomes[:K])], body)
     if not found.is_numeric:
         labels = [given.value(j, v) for v in found.values][:12]
