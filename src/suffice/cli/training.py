@@ -84,7 +84,7 @@ def train(reader: Reader, output: str, *, params: dict[str, Any], asked: Asked) 
         if arrangement is not None:
             arrangement.say()
         if regression.is_regression(asked.learning.task, model, tables[0].y, tables[0].target):
-            regression.train(reader, tables, iter(rest), output, model=model, params=params)
+            regression.train(reader, tables, iter(rest), output, learning=asked.learning, params=params, update=update)
             return
         estimator = estimator_of(model, format, tables[0].kinds, params)
         text = asked.text if arrangement is None else arrangement.text
