@@ -11,14 +11,12 @@ from scipy import sparse
 from ..evaluation.bins import reliability
 from ..evaluation.calibration import calibration_error
 from ..evaluation.densities import column_density, takes_missing
+from .columns import JUDGED_COLUMNS, by_removal, columns_that_tell, some
 from .page import Report, Section, Table
 from .rows import SHOWN_ROWS, Rows
-from .svg import Chart, bar_chart, heat_map
+from .svg import Chart, heat_map
 
 MAX_CLASSES = 12  # with a reliability curve each
-JUDGED = 1000  # rows that columns are judged on
-JUDGED_COLUMNS = 300
-TOLD_COLUMNS = 20
 DENSITIES = 6
 
 
@@ -121,6 +119,7 @@ def judged_rows(given: Rows) -> np.ndarray:
 
 def telling(model: Any, given: Rows, page: Report) -> list[Section]:
     """Which columns tell, and the rows that were worst, explained."""
+<<<<<<< HEAD
     judged = judged_rows(given)
     y, found, text = given.y[judged], [], ""
     if not given.is_texts and not sparse.issparse(given.X) and takes_missing(getattr(model, "model_", model)):
@@ -174,6 +173,27 @@ def by_removal(score: Callable[[Any], np.ndarray], given: Rows, judged: np.ndarr
     return sorted(found, key=lambda c: -c[1])
 
 
+=======
+    labelled = np.flatnonzero(given.has_label)
+    judged = some(labelled)
+    inner = getattr(model, "model_", model)
+    if not given.is_texts and not sparse.issparse(given.X) and takes_missing(inner):
+        y = given.y[judged]
+        page.columns = by_removal(given, judged, lambda X: model.predict_log_proba(X)[np.arange(len(y)), y])
+        text = f"How much the log-loss rises when the column is made missing, on {len(judged):,} rows, with standard errors."
+    elif hasattr(model, "explain"):
+        found = model.explain(given.at(judged))
+        names = given.names if len(given.names) == len(found.names) else found.names
+        sizes, order = found.importances, np.argsort(-found.importances, kind="stable")[:JUDGED_COLUMNS]
+        page.columns = [(names[j], float(sizes[j]), float("nan")) for j in order if sizes[j] > 0]
+        text = f"Mean size of what the word or column adds to the log-odds, on {len(judged):,} rows."
+    else:
+        text = ""
+    sections = columns_that_tell(page, text)
+    return sections + _worst(model, given, labelled)
+
+
+>>>>>>> main
 def _worst(model: Any, given: Rows, labelled: np.ndarray) -> list[Section]:
     """Rows whose true class was given the least probability, with what spoke against it."""
     proba = np.asarray(model.predict_proba(given.at(labelled)))
