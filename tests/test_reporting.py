@@ -222,7 +222,7 @@ def test_a_regression_has_the_scores_of_scikit_learn(model):
     )
     if hasattr(model, "predict_interval"):
         low, high = model.predict_interval(X)
-        np.testing.assert_allclose(shown["coverage of 90 % intervals"], np.mean((low <= y) & (y <= high)), rtol=1e-9)
+        np.testing.assert_allclose(shown["coverage 90"], np.mean((low <= y) & (y <= high)), rtol=1e-9)
         np.testing.assert_allclose(shown["negative log density"], -model.log_density(X, y).mean(), rtol=1e-9)
         assert "Columns that tell" in [section.title for section in page.sections]
 

@@ -10,11 +10,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-<<<<<<< HEAD
 from . import classification, latent, regression, rows, sequences
-=======
-from . import classification, latent, regression, rows
->>>>>>> main
 from .page import Report, Section, Table
 
 FOUND = {  # attributes that are shown, each with what it means
@@ -95,11 +91,7 @@ def fill(page: Report, model: Any, given: rows.Rows, X_train: Any) -> None:
             page.sections += classification.telling(model, given, page)
         page.sections += classification.densities(model, given)
     elif given.y is not None and is_regressor(model):
-<<<<<<< HEAD
-        page.sections += regression.regression(model, given, page)
-=======
         page.sections += regression.scores(model, given, page)
->>>>>>> main
     page.sections += latent.own_pictures(model, given)
     page.sections += rows.surprises(model, given, X_train)
     page.sections += rows.missing(given)

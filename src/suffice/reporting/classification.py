@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -109,71 +108,8 @@ def _reliability(classes: list[str], y: np.ndarray, proba: np.ndarray, said: np.
     return [section]
 
 
-def judged_rows(given: Rows) -> np.ndarray:
-    """Places of rows with a label, at most JUDGED of them."""
-    labelled = np.flatnonzero(given.has_label)
-    if len(labelled) <= JUDGED:
-        return labelled
-    return np.sort(np.random.default_rng(0).choice(labelled, JUDGED, replace=False))
-
-
 def telling(model: Any, given: Rows, page: Report) -> list[Section]:
     """Which columns tell, and the rows that were worst, explained."""
-<<<<<<< HEAD
-    judged = judged_rows(given)
-    y, found, text = given.y[judged], [], ""
-    if not given.is_texts and not sparse.issparse(given.X) and takes_missing(getattr(model, "model_", model)):
-        found = by_removal(
-            lambda X: np.maximum(model.predict_log_proba(X)[np.arange(len(y)), y], -700.0), given, judged
-        )
-        text = "How much the log-loss rises when the column is made missing"
-    elif hasattr(model, "explain"):
-        parts = model.explain(given.at(judged))
-        names = given.names if len(given.names) == len(parts.names) else parts.names
-        sizes, order = parts.importances, np.argsort(-parts.importances, kind="stable")[:JUDGED_COLUMNS]
-        found = [(names[j], float(sizes[j]), float("nan")) for j in order if sizes[j] > 0]
-        text = "Mean size of what the word or column adds to the log-odds"
-    return told_columns(found, page, len(judged), text) + _worst(model, given, np.flatnonzero(given.has_label))
-
-
-def told_columns(found: list[tuple[str, float, float]], page: Report, n: int, text: str) -> list[Section]:
-    """The section of (column, effect, standard error); they are kept in the report."""
-    page.columns = found
-    if not found:
-        return []
-    shown = found[:TOLD_COLUMNS]
-    chart = bar_chart(
-        "Columns that tell", [c[0] for c in shown], [c[1] for c in shown], [c[2] for c in shown], "effect"
-    )
-    lines = "" if np.isnan(shown[0][2]) else "; lines are standard errors"
-    table = Table(["column", "effect", "std. error"], [list(c) for c in found])
-    return [Section("Columns that tell", [f"{text}, on {n:,} rows{lines}."], [(chart, table)])]
-
-
-def by_removal(score: Callable[[Any], np.ndarray], given: Rows, judged: np.ndarray) -> list[tuple[str, float, float]]:
-    """(column, mean loss of score, its standard error) where the column is made missing, the largest first.
-
-    `score` gives each row's log-probability of what was observed."""
-    X = given.at(judged)
-    before = score(X)
-    found = []
-    for j in range(min(len(given.names), JUDGED_COLUMNS)):
-        without: Any = (
-            X.copy() if hasattr(X, "iloc") else np.array(X, dtype=float if X.dtype.kind in "iufb" else object)
-        )
-        if hasattr(X, "iloc"):
-            column = without.iloc[:, j]
-            kept = column.dtype if column.dtype.kind not in "iub" else float
-            without.isetitem(j, column.astype(kept).mask(np.ones(len(column), dtype=bool)))
-        else:
-            without[:, j] = np.nan
-        loss = before - score(without)
-        error = float(np.std(loss, ddof=1) / np.sqrt(len(loss))) if len(loss) > 1 else float("nan")
-        found.append((given.names[j], float(loss.mean()), error))
-    return sorted(found, key=lambda c: -c[1])
-
-
-=======
     labelled = np.flatnonzero(given.has_label)
     judged = some(labelled)
     inner = getattr(model, "model_", model)
@@ -193,7 +129,6 @@ def by_removal(score: Callable[[Any], np.ndarray], given: Rows, judged: np.ndarr
     return sections + _worst(model, given, labelled)
 
 
->>>>>>> main
 def _worst(model: Any, given: Rows, labelled: np.ndarray) -> list[Section]:
     """Rows whose true class was given the least probability, with what spoke against it."""
     proba = np.asarray(model.predict_proba(given.at(labelled)))

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """The pictures of models with something hidden: topics, components, dictionaries."""
-=======
-"""The pictures of models with something hidden: topics, components, states, dictionaries."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -103,48 +99,3 @@ def _network(model: Any, given: Rows) -> Section:
         "Length of the weights of the hidden units", [r[0] for r in rows], [r[1] for r in rows], x_name="length"
     )
     return Section("Dictionary", charts=[(chart, Table(["hidden unit", "length", "switches on"], rows))])
-<<<<<<< HEAD
-=======
-
-
-def sequences(model: Any, given: Rows) -> list[Section]:
-    """States: how long they last, where they go (of every class), and the path of a first sequence."""
-    if not hasattr(model, "transmat_"):
-        return []
-    classes = hasattr(model, "classes_")
-    of = list(map(str, model.classes_)) if classes else [""]
-    section = Section("States")
-    for name, start, A in zip(
-        of, *(np.asarray(v) if classes else [v] for v in (model.startprob_, model.transmat_)), strict=True
-    ):
-        section.charts.append(_transitions(name, np.asarray(start), np.asarray(A)))
-    if not classes:
-        section.text.append(f"log p of all sequences: {model.score(given.X):.6g}.")
-        section.charts.append(_path(model, given))
-    return [section]
-
-
-def _transitions(of: str, start: np.ndarray, A: np.ndarray) -> tuple[Chart, Table]:
-    S = len(A)
-    names = [f"state {k}" for k in range(S)]
-    title = "Transitions (from: down, to: across)" + (f" of {of}" if of else "")
-    chart = heat_map(title, names, names, np.round(A[:, :S], 4), "to", "from")
-    stay = 1.0 / np.maximum(1.0 - np.diag(A[:, :S]), 1e-12)
-    rows: list[list[Any]] = [[names[k], float(start[k]), float(stay[k]), *map(float, A[k, :S])] for k in range(S)]
-    return chart, Table(["state", "p(start)", "mean steps of a stay", *(f"to {n}" for n in names)], rows)
-
-
-def _path(model: Any, given: Rows) -> tuple[Chart, Table]:
-    """The probabilities of the states along the first sequence."""
-    first = given.X[0] if isinstance(given.X, (list, tuple)) else given.X
-    first = first[:STEPS] if not hasattr(first, "iloc") else first.iloc[:STEPS]
-    proba, path = np.asarray(model.predict_proba(first)), np.asarray(model.predict(first))
-    names = [f"state {k}" for k in range(proba.shape[1])]
-    chart = Chart("States of the first sequence", (0, len(path)), (0, 1), "step", "p(state | sequence)")
-    below, time = np.zeros(len(path)), np.arange(len(path))
-    for k, name in enumerate(names):
-        chart.boxes(time, time + 1, below + proba[:, k], name, k, y0=below)
-        below = below + proba[:, k]
-    rows: list[list[Any]] = [[int(t), names[path[t]], *map(float, proba[t])] for t in range(len(path))]
-    return chart, Table(["step", "path", *names], rows)
->>>>>>> main
