@@ -182,6 +182,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
 
     def _model(self) -> learners.Allocation:
         check_is_fitted(self, "components_")
+        self._check_parameters()  # they may have been set since
         return self._new(np.ascontiguousarray(self.components_.T) - float(self.prior))
 
     def _keep(self, model: learners.Allocation) -> None:
