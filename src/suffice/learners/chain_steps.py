@@ -14,7 +14,7 @@ import numpy as np
 
 from ..engines.threads import Engine
 from ..kernels.structures.chain import FILTER, SCORE, SMOOTH, n_cached, run_batches, run_lanes
-from ..kernels.structures.chain_paths import best_in_lanes
+from ..kernels.structures.chain_paths import best_in_lanes, room_for_back
 from ..structures.chain import Chain, ChainMoments, Parameters
 from ..structures.chain_plan import AGREES, BURN, Shard, gap, path_gap, planned
 from ..structures.chain_source import source_of, source_of_scores
@@ -256,7 +256,7 @@ class ChainSteps:
             best, seams, states = np.zeros(n), np.zeros((n, 2, S)), np.zeros((n, 2), dtype=np.int64)
             best_in_lanes(
                 source, shard.base, shard.length, shard.first, shard.last, shard.fresh, self._ends(shard, parameters)[0],
-                log_start, log_A, log_end, path[rows], best, seams, states,
+                log_start, log_A, log_end, room_for_back(shard.length, S), path[rows], best, seams, states,
             )  # fmt: skip
             return best, seams, states
 

@@ -46,7 +46,6 @@ PLACES = {
     "estimators.naive_bayes.bernoulli": "BernoulliNB",
     "estimators.naive_bayes.categorical": "CategoricalNB",
     "estimators.naive_bayes.complement": "ComplementNB",
-    "estimators.naive_bayes.counts": "CountClassifier",
     "estimators.naive_bayes.family": "FamilyNB",
     "estimators.naive_bayes.gaussian": "GaussianNB",
     "estimators.naive_bayes.mixed": "MixedNB",
