@@ -57,7 +57,7 @@ test-bounds: $(READY)     ## the suite with every access to an array checked (sl
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests
 
 OLDEST = numpy==1.26.0 scipy==1.11.1 scikit-learn==1.6.0 numba==0.61.0 typing_extensions==4.4.0 narwhals==2.0.1 pandas==2.2.0 \
-  rich==13.0.0 typer==0.12.0 pyarrow==15.0.0 dask==2025.1.0 distributed==2025.1.0 openpyxl==3.1.0 matplotlib==3.8.0 polars==1.20.0
+  rich==13.0.0 typer==0.15.4 pyarrow==15.0.0 dask==2025.1.0 distributed==2025.1.0 openpyxl==3.1.0 matplotlib==3.8.0 polars==1.20.0
 test-oldest:              ## the suite with the oldest declared dependencies, in an environment of its own
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install -q --editable ".[test]" $(OLDEST)
