@@ -48,10 +48,11 @@ fuzz: $(READY)            ## 200,000 fuzzed inputs (make test has a short versio
 	SUFFICE_FUZZ=200 $(BIN)/python -m pytest -n 2 --dist worksteal tests/test_fuzz.py tests/test_fuzz_topic.py tests/test_storage.py tests/test_files.py
 
 COUNT ?= 20000
-attack: $(READY)          ## numbers, inputs and forged files under bounds checks; make attack COUNT=1000 for less
+attack: $(READY)          ## numbers, inputs and forged files under bounds checks, signals, full disks; make attack COUNT=1000 for less
 	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.storm --count $(COUNT)
 	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.inputs --count $$((10 * $(COUNT)))
 	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.forge --count $(COUNT)
+	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.signals --count $$(($(COUNT) / 1000 + 1))
 
 test-bounds: $(READY)     ## the suite with every access to an array checked (slow)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests

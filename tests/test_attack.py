@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import struct
 import subprocess
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from attack.forge import File, forge
 from attack.inputs import inputs
+from attack.signals import signals
 from attack.storm import storm
 from scipy import sparse
 
@@ -208,4 +210,12 @@ def test_parameters_set_to_nonsense_are_named_by_every_answer():
 def test_what_the_storm_found_once(seed, number):
     """Weights beside which a prior is nothing, squares of 1e166, flags that BLAS raises for no number of its answer."""
     report = storm(1, seed, number)
+    assert not report.bad, report.bad
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize("name", ["GaussianNB", "TextClassifier", "GaussianMixture"])
+def test_signals_and_full_disks(name):
+    """A short form of `python -m attack.signals`. (Ctrl-C while a prior was chosen was lost where maximum likelihood was kept.)"""
+    report = signals(2, SEED, name)
     assert not report.bad, report.bad
