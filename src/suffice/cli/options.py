@@ -22,7 +22,8 @@ Target = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON rather than text.")]
 MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best), lda (topics) or hmm (sequences)."""
+mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best), lda (topics), hmm (sequences); without
+labels gaussian-mixture, gaussian-hmm, topics (in blocks)."""
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,11 @@ MODELS = {
     "hmm": ("suffice.hmm:HMMClassifier", {NUMERIC, CATEGORICAL}),
     "table": ("suffice.table:TableClassifier", {NUMERIC, CATEGORICAL}),
 }
+DENSITIES = {  # models without labels; what is saved is the estimator alone
+    "gaussian-mixture": "suffice.mixture:GaussianMixture",
+    "gaussian-hmm": "suffice.hmm:GaussianHMM",
+    "topics": "suffice.topic:LatentDirichletAllocation",
+}
 CHOICES = ["naive-bayes", *MODELS]
 
 
@@ -58,7 +63,11 @@ class Asked:
 
 def check(learning: Learning) -> None:
     """Refuse names and shares that do not exist."""
-    for option, choices in (("model", (*CHOICES, *regression.MODELS)), ("task", regression.TASKS), ("loss", LOSSES)):
+    for option, choices in (
+        ("model", (*CHOICES, *regression.MODELS, *DENSITIES)),
+        ("task", regression.TASKS),
+        ("loss", LOSSES),
+    ):
         value = getattr(learning, option)
         if value is not None and value not in choices:
             raise UsageError(f"--{option} {value!r} is not one of {', '.join(choices)}")

@@ -212,6 +212,25 @@ class ChainSteps:
                 )
         return ExpectedSteps(ChainMoments(begun, xi, ended, self.form.record(mass, out)), total)
 
+    def parameters(self, moments: ChainMoments) -> Parameters:
+        return self.chain.parameters(self.form, moments)
+
+    def worst(self, parameters: Parameters) -> tuple[float, np.ndarray]:
+        """(log-density, (1, D) row) of the step whose best state explains it worst."""
+        worst, place = np.inf, 0
+        for shard in self.plan():
+            tops = self.scores(parameters, slice(shard.begin, shard.end)).max(axis=1)
+            if tops.min(initial=np.inf) < worst:
+                worst, place = float(tops.min()), shard.begin + int(tops.argmin())
+        return worst, self.form.X[[place]]
+
+    def mean_base_measure(self) -> float:
+        """The mean over the steps of what their log-densities add that no state depends on."""
+        base = self.chain.emissions.log_base_measure(self.form.X)
+        if isinstance(base, (int, float)):
+            return float(base)
+        return float(self.step_weights @ base) / max(self.total, 1e-300)
+
     # -- answers ------------------------------------------------------------------------------------------------------
 
     def log_likelihoods(self, parameters: Parameters) -> np.ndarray:

@@ -133,6 +133,8 @@ def start(problem: ExpertProblem, setting: ExpertSetting, generator) -> ExpertMo
     shares = np.eye(K)[nearest] * 0.9 + 0.1 / K
     moments = problem.prior.moments(structure, rows, shares * rows.weights[:, None])
     for _ in range(EM_PASSES if setting.em and problem.prior.is_gaussian else 0):
+        if not structure.gates.in_domain(moments.gates):
+            break  # weights beside which the prior's are nothing: `fitted` says so
         moments = problem.prior.moments(structure, rows, structure.shares(moments, rows) * rows.weights[:, None])
     return moments
 
@@ -152,7 +154,7 @@ def fitted(
 ) -> Fit:  # fmt: skip
     """The fit of one mixture of experts."""
     structure = structure.with_outcomes(setting.n_components)
-    rows = replace(rows, form=structure.gates.form(rows.form.X))
+    rows = structure.own(rows)
     prior = ExpertPrior.of(structure, rows, setting.gate_rows, setting.slope_rows)
     problem = ExpertProblem(structure, rows, prior, is_conditional)
     first = start(problem, setting, generator)

@@ -10,23 +10,28 @@ from scipy import sparse
 from ..evaluation.bins import reliability
 from ..evaluation.calibration import calibration_error
 from ..evaluation.densities import column_density, takes_missing
+from .columns import JUDGED_COLUMNS, by_removal, columns_that_tell, some
 from .page import Report, Section, Table
 from .rows import SHOWN_ROWS, Rows
-from .svg import Chart, bar_chart, heat_map
+from .svg import Chart, heat_map
 
 MAX_CLASSES = 12  # with a reliability curve each
-JUDGED = 1000  # rows that columns are judged on
-JUDGED_COLUMNS = 300
-TOLD_COLUMNS = 20
 DENSITIES = 6
 
 
 def scores(model: Any, given: Rows, page: Report) -> list[Section]:
     """Scores with standard errors, per class, the confusion matrix, and reliability."""
-    y = given.y[given.has_label]
-    proba = np.asarray(model.predict_proba(given.at(given.has_label)))
-    said = np.searchsorted(model.classes_, model.predict(given.at(given.has_label)))
-    n, K = len(y), len(given.classes)
+    X = given.at(given.has_label)
+    said = np.searchsorted(model.classes_, model.predict(X))
+    what = "rows with a label"
+    return score_sections(np.asarray(model.predict_proba(X)), said, given.y[given.has_label], given.classes, page, what)
+
+
+def score_sections(
+    proba: np.ndarray, said: np.ndarray, y: np.ndarray, classes: list[str], page: Report, what: str
+) -> list[Section]:
+    """The same for probabilities (n, K), predicted codes and true codes of n things (`what`)."""
+    n, K = len(y), len(classes)
     right = said == y
     losses = -np.log(np.clip(proba[np.arange(n), y], np.finfo(float).eps, 1.0))
     counts = np.bincount(y, minlength=K)
@@ -37,50 +42,55 @@ def scores(model: Any, given: Rows, page: Report) -> list[Section]:
     precision = hit / np.maximum(of_said, 1)
     error = lambda values: float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")  # noqa: E731
     table: list[list[Any]] = [
-        ["accuracy", float(right.mean()), error(right), "share of rows whose class was found"],
+        ["accuracy", float(right.mean()), error(right), "share of correct predictions"],
         ["log-loss", float(losses.mean()), error(losses), "minus the mean log-probability of the true class"],
         ["balanced accuracy", float(recall[counts > 0].mean()), None, "mean over the classes"],
-        ["calibration error", calibration_error(y, proba, np.arange(K)), None, "confidence against accuracy, 15 bins"],
-        ["most frequent class", float(counts.max() / n), None, "accuracy of always saying it"],
+        [
+            "calibration error",
+            calibration_error(y, proba, np.arange(K)),
+            None,
+            "mean distance of confidence and accuracy, 15 bins",
+        ],
+        ["most frequent class", float(counts.max() / n), None, "accuracy of always predicting it"],
     ]
     page.scores = {row[0].replace(" ", "_").replace("-", "_"): row[1] for row in table}
     section = Section(
-        "Scores", tables=[Table(["score", "value", "± std. error", "meaning"], table, f"On {n:,} rows with a label")]
+        "Scores", tables=[Table(["score", "value", "± std. error", "meaning"], table, f"On {n:,} {what}")]
     )
     harmonic = 2 * hit / np.maximum(of_said + counts, 1)
     per_class = [
-        [given.classes[k], float(precision[k]), float(recall[k]), float(harmonic[k]), int(counts[k])] for k in range(K)
+        [classes[k], float(precision[k]), float(recall[k]), float(harmonic[k]), int(counts[k])] for k in range(K)
     ]
     section.tables.append(Table(["class", "precision", "recall", "F1", "rows"], per_class, "Every class"))
     confused = Section("Confusion")
     if K <= 30:
         chart = heat_map(
             "True class (down) and predicted class (across)",
-            given.classes,
-            given.classes,
+            classes,
+            classes,
             confusion,
             "predicted",
             "true",
         )
-        body = [[given.classes[k], *map(int, confusion[k])] for k in range(K)]
-        confused.charts.append((chart, Table(["true class", *given.classes], body)))
+        body = [[classes[k], *map(int, confusion[k])] for k in range(K)]
+        confused.charts.append((chart, Table(["true class", *classes], body)))
     else:
         pairs = confusion - np.diag(hit)
         order = np.argsort(-pairs, axis=None)[:20]
-        body = [[given.classes[i // K], given.classes[i % K], int(pairs.flat[i])] for i in order if pairs.flat[i]]
+        body = [[classes[i // K], classes[i % K], int(pairs.flat[i])] for i in order if pairs.flat[i]]
         confused.tables.append(Table(["true class", "predicted", "rows"], body, "The pairs that are confused most"))
-    return [section, confused, *_reliability(given, y, proba, said)]
+    return [section, confused, *_reliability(classes, y, proba, said)]
 
 
-def _reliability(given: Rows, y: np.ndarray, proba: np.ndarray, said: np.ndarray) -> list[Section]:
-    K = len(given.classes)
-    curves = [(given.classes[k], y == k, proba[:, k]) for k in (range(1, 2) if K == 2 else range(K))]
+def _reliability(classes: list[str], y: np.ndarray, proba: np.ndarray, said: np.ndarray) -> list[Section]:
+    K = len(classes)
+    curves = [(classes[k], y == k, proba[:, k]) for k in (range(1, 2) if K == 2 else range(K))]
     if K > MAX_CLASSES:
         curves = [("the predicted class", said == y, proba.max(axis=1))]
     section = Section(
         "Reliability",
         [
-            "Points on the line: of the rows that were given a probability, that share is of the class. Bars are 95 % intervals."
+            "A point on the dashed line is right: of the rows with probability .8 of a class, 80 % are of it. Bars are 95 % intervals."
         ],
     )
     for place, (name, hit, p) in enumerate(curves):
@@ -100,13 +110,12 @@ def _reliability(given: Rows, y: np.ndarray, proba: np.ndarray, said: np.ndarray
 
 def telling(model: Any, given: Rows, page: Report) -> list[Section]:
     """Which columns tell, and the rows that were worst, explained."""
-    rng = np.random.default_rng(0)
     labelled = np.flatnonzero(given.has_label)
-    judged = np.sort(rng.choice(labelled, JUDGED, replace=False)) if len(labelled) > JUDGED else labelled
+    judged = some(labelled)
     inner = getattr(model, "model_", model)
-    sections = []
     if not given.is_texts and not sparse.issparse(given.X) and takes_missing(inner):
-        page.columns = _by_removal(model, given, judged)
+        y = given.y[judged]
+        page.columns = by_removal(given, judged, lambda X: model.predict_log_proba(X)[np.arange(len(y)), y])
         text = f"How much the log-loss rises when the column is made missing, on {len(judged):,} rows, with standard errors."
     elif hasattr(model, "explain"):
         found = model.explain(given.at(judged))
@@ -116,34 +125,8 @@ def telling(model: Any, given: Rows, page: Report) -> list[Section]:
         text = f"Mean size of what the word or column adds to the log-odds, on {len(judged):,} rows."
     else:
         text = ""
-    if page.columns:
-        shown = page.columns[:TOLD_COLUMNS]
-        chart = bar_chart(
-            "Columns that tell", [c[0] for c in shown], [c[1] for c in shown], [c[2] for c in shown], "effect"
-        )
-        table = Table(["column", "effect", "std. error"], [list(c) for c in page.columns])
-        sections.append(Section("Columns that tell", [text], [(chart, table)]))
+    sections = columns_that_tell(page, text)
     return sections + _worst(model, given, labelled)
-
-
-def _by_removal(model: Any, given: Rows, judged: np.ndarray) -> list[tuple[str, float, float]]:
-    X, y = given.at(judged), given.y[judged]
-    before = model.predict_log_proba(X)[np.arange(len(y)), y]
-    found = []
-    for j in range(min(len(given.names), JUDGED_COLUMNS)):
-        without: Any = (
-            X.copy() if hasattr(X, "iloc") else np.array(X, dtype=float if X.dtype.kind in "iufb" else object)
-        )
-        if hasattr(X, "iloc"):
-            column = without.iloc[:, j]
-            kept = column.dtype if column.dtype.kind not in "iub" else float
-            without.isetitem(j, column.astype(kept).mask(np.ones(len(column), dtype=bool)))
-        else:
-            without[:, j] = np.nan
-        loss = np.maximum(before, -700.0) - np.maximum(model.predict_log_proba(without)[np.arange(len(y)), y], -700.0)
-        error = float(np.std(loss, ddof=1) / np.sqrt(len(loss))) if len(loss) > 1 else float("nan")
-        found.append((given.names[j], float(loss.mean()), error))
-    return sorted(found, key=lambda c: -c[1])
 
 
 def _worst(model: Any, given: Rows, labelled: np.ndarray) -> list[Section]:
@@ -217,7 +200,8 @@ def _spread_most(model: Any, given: Rows) -> np.ndarray:
 def _density_chart(found: Any, given: Rows, j: int) -> tuple[Chart, Table]:
     K, name = min(len(found.outcomes), 8), given.names[j]
     cells = given.column(j)
-    body = [[given.value(j, v), *map(float, p[:K])] for v, p in zip(found.values, found.joint, strict=True)]
+    first = float if found.is_numeric else lambda value: given.value(j, value)
+    body = [[first(v), *map(float, p[:K])] for v, p in zip(found.values, found.joint, strict=True)]
     table = Table([name, *(f"p(x, {c})" for c in found.outcomes[:K])], body)
     if not found.is_numeric:
         labels = [given.value(j, v) for v in found.values][:12]
