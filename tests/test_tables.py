@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
-from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier
+from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier, load, save
 from suffice.choosing.calibration import clipped_losses, doubted_losses
 from suffice.experiments import EXPERIMENTS, Options
 from suffice.families.categorical import Categorical
@@ -292,7 +292,7 @@ def test_bins_on_demand_under_every_loss():
         assert MixedNB({"wave": "histogram"}, loss=loss).fit(X, y).kinds_["wave"] == "histogram"
 
 
-def test_a_gap_that_says_something_is_heard():
+def test_a_gap_that_says_something_is_heard(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=600)
     X = pd.DataFrame({"a": rng.normal(size=600), "b": rng.choice(["u", "v"], 600)})
@@ -301,6 +301,8 @@ def test_a_gap_that_says_something_is_heard():
     assert model.score(X[400:], y[400:]) > 0.7
     assert np.isfinite(model.score_samples(X)).all()
     assert not model.impute(X)["a"].isna().any()
+    save(model, tmp_path / "model.sfc")
+    np.testing.assert_array_equal(load(tmp_path / "model.sfc").predict_proba(X), model.predict_proba(X))
 
 
 def test_flat_pseudo_counts_of_categories():
@@ -311,8 +313,6 @@ def test_flat_pseudo_counts_of_categories():
 
 
 def test_table_classifier(tmp_path):
-    from suffice import load, save
-
     rng = np.random.default_rng(0)
     n = 400
     X = pd.DataFrame(

@@ -40,7 +40,8 @@ MODELS = {
     "hmm": ("suffice.hmm:HMMClassifier", {NUMERIC, CATEGORICAL}),
     "table": ("suffice.table:TableClassifier", {NUMERIC, CATEGORICAL}),
 }
-CHOICES = ["naive-bayes", *MODELS]
+OF_TABLES = {"max_seconds", "class_weight", "random_state", "n_jobs", "verbose"}  # parameters of a TableClassifier
+CHOICES = ["auto", "naive-bayes", *MODELS]
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def train(reader: Reader, output: str, *, model: str, params: dict[str, Any], as
         if regression.is_regression(asked.task, model, tables[0].y, tables[0].target):
             regression.train(reader, tables, iter(rest), output, model=model, params=params)
             return
-        estimator = estimator_of(model, format, tables[0].kinds, params)
+        estimator = estimator_of(model, format, tables[0].kinds, params, is_stream=following is not None)
         text = asked.text if arrangement is None else arrangement.text
         with data_errors(reader.name):
             trained = prepared(estimator, tables, format, asked.max_words, text)
@@ -233,8 +234,12 @@ def _megabytes(table: Table) -> float:
     return float(X.memory_usage(index=False, deep=True).sum()) / 1e6
 
 
-def estimator_of(name: str, format: str, kinds: Any, params: dict[str, Any]) -> Any:
+def estimator_of(name: str, format: str, kinds: Any, params: dict[str, Any], *, is_stream: bool = False) -> Any:
+    """ "auto" is a `TableClassifier`, and naive Bayes for words, streams and parameters that are of naive Bayes."""
     found = set(kinds.values()) or {NUMERIC}
+    if name == "auto":
+        is_any_table = format not in ("svmlight", "text") and not is_stream and set(params) <= OF_TABLES
+        name = "table" if is_any_table else "naive-bayes"
     if name == "naive-bayes":
         if format in ("svmlight", "text"):
             name = "multinomial-nb"

@@ -271,6 +271,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.score_samples(self._columns(X))
 
+    def explain(self, X: Any, y: Any = None) -> Any:
+        """What every column adds to the log-odds under the model that was kept; see `MixedNB.explain`."""
+        check_is_fitted(self)
+        return self.model_.explain(self._columns(X), y)
+
     def sample(self, n_samples: int = 1, y: Any = None, random_state: Seed = None) -> Any:
         """Draw rows and labels from the model; see `MixedNB.sample`."""
         check_is_fitted(self)
