@@ -34,7 +34,8 @@ HELP = """Generative models from files: train, predict, evaluate, inspect.
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
 MODELS = """auto (of a table: table, else naive-bayes), naive-bayes (by the columns), gaussian-nb, multinomial-nb, complement-nb,
-bernoulli-nb, categorical-nb, poisson-nb, mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best), lda (topics) or hmm (sequences)."""
+bernoulli-nb, categorical-nb, poisson-nb, mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best),
+lda (topics) or hmm (sequences)."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
