@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from ..engines.blocks import BlockEngine, Threads, engine
@@ -16,21 +15,9 @@ from ..files.table import MISSING
 from ..saving import save
 from .errors import data_errors
 from .notices import UsageError, say, show
+from .options import Where
 from .progress import progress
 from .training import _kept, estimator_of, try_output
-
-
-@dataclass(frozen=True)
-class Where:
-    """Who works."""
-
-    workers: int | None = None  # processes of a cluster on this machine
-    scheduler: str | None = None
-    scheduler_file: str | None = None
-    checkpoint: str | None = None
-
-    def __bool__(self) -> bool:
-        return any(value is not None for value in vars(self).values())
 
 
 def is_pattern(path: str) -> bool:
@@ -39,7 +26,7 @@ def is_pattern(path: str) -> bool:
 
 def options_of(options: dict[str, Any], kinds: Any, format: str | None, max_words: int | None) -> dict[str, Any]:
     """The options of a reader as a Dataset has them."""
-    given = {name: value for name, value in options.items() if name not in ("bad_cells", "na")}
+    given = {name: value for name, value in options.items() if name != "na"}
     if options.get("na") is not None:
         given["missing"] = (*MISSING, *options["na"])
     return {**given, "kinds": kinds or None, "format": format, "max_words": max_words}

@@ -124,7 +124,7 @@ class Ordered(Mixed):
         return [*numbers, *categories, *([""] * len(self.told)), *counts, *bins]
 
     @override
-    def width(self, n_columns):
+    def n_placed(self, n_columns):
         return n_columns + len(self.told)
 
     @override
