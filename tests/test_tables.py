@@ -28,9 +28,10 @@ from suffice.kernels.loops import chain as chains
 from suffice.kernels.loops import linear as loops
 from suffice.learners.linear.cells import BinsPart
 from suffice.learners.linear.conditional import CERTIFIED, Conditional
-from suffice.learners.linear.design import ClassSums, Design
-from suffice.learners.linear.metrics import Chain
+from suffice.learners.linear.design import Design
+from suffice.learners.linear.metrics import Chain, Products
 from suffice.learners.linear.settle import Tellers, settled
+from suffice.learners.linear.sums import ClassSums
 from suffice.reading.bins import cuts_of
 from suffice.structures.joint import Joint
 
@@ -164,6 +165,18 @@ def test_chains_and_their_twin():
         np.testing.assert_allclose(chain.variables(g)[:, k], L.T @ g[:, k], atol=1e-12)
         np.testing.assert_allclose(chain.parameters(g)[:, k], np.linalg.solve(L.T, g[:, k]), atol=1e-10)
         np.testing.assert_allclose(chain.pulled(g)[:, k], np.linalg.solve(L, g[:, k]), atol=1e-10)
+
+
+def test_products_are_a_newton_step_away_from_the_optimum_of_a_parabola():
+    """Variables in which the curvature v_k (phi' phi + prior / v_k) is 1, whatever the correlations."""
+    rng = np.random.default_rng(0)
+    phi, v, g = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)), np.array([0.2, 0.1]), rng.normal(size=(4, 2))
+    metric = Products(phi.T @ phi, v, 3.0 * np.repeat(v[None], 4, axis=0))
+    np.testing.assert_allclose(metric.parameters(metric.variables(g)), g, atol=1e-10)
+    step = metric.parameters(metric.pulled(g))
+    np.testing.assert_allclose((phi.T @ phi + 3.0 * np.eye(4)) @ (v * step), g, rtol=1e-5, atol=1e-7)
+    with pytest.raises(np.linalg.LinAlgError):
+        Products(np.full((2, 2), np.inf), v, np.ones((2, 2)))
 
 
 def test_bins_without_their_slope():
