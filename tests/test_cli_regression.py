@@ -42,6 +42,8 @@ def test_a_number_is_found_and_said(houses, capfd):
     rows = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
     assert len(rows) == 300 and all(float(r["lower_90"]) < float(r["prediction"]) < float(r["upper_90"]) for r in rows)
     assert main(["inspect", "m.sfc"]) == 0
+    said = capfd.readouterr().out
+    assert "chosen: one fit of 2 components" in said and "probability" not in said  # classes are none of its business
 
 
 def test_scores_of_rows_held_out(houses, capfd):

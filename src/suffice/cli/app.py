@@ -94,13 +94,14 @@ def train(
     training.check(learning)
     refuse_overwriting(output, data=data)
     model, params = learning.model, training.params_of(learning)
-    if model != "hmm" and (columns.sequence or columns.time):
-        raise UsageError(f"--sequence and --time are for --model hmm, not for {model}")
+    if model not in ("hmm", "gaussian-hmm") and (columns.sequence or columns.time):
+        raise UsageError(f"--sequence and --time are for --model hmm and gaussian-hmm, not for {model}")
     kinds = kinds_of(columns)
     all_kinds = "categorical" if model == "categorical-nb" else kinds
     ignore = [*(columns.drop or []), *(columns.id_ or [])]
     options: dict[str, Any] = {"target": columns.target, "ignore": ignore, "text": columns.text} | layout.options()
-    if where or scale.is_pattern(data):
+    if where or scale.is_pattern(data) or model in training.DENSITIES:
+        params |= {name: getattr(columns, name) for name in ("sequence", "time") if getattr(columns, name)}
         blocks = scale.options_of(options, all_kinds, layout.format, long.max_words)
         scale.train(data, output, model=model, params=params, where=where, options=blocks)
         return

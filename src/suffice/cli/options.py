@@ -23,7 +23,7 @@ Target = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="JSON rather than text.")]
 MODELS = """auto (of a table: table, else naive-bayes), naive-bayes (by the columns), gaussian-nb, multinomial-nb, complement-nb,
 bernoulli-nb, categorical-nb, poisson-nb, mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best),
-lda (topics) or hmm (sequences)."""
+lda (topics), hmm (sequences); without labels gaussian-mixture, gaussian-hmm, topics (in blocks)."""
 
 
 @dataclass(frozen=True)

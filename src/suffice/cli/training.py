@@ -44,6 +44,11 @@ MODELS = {
     "table": ("suffice.table:TableClassifier", {NUMERIC, CATEGORICAL}),
 }
 OF_TABLES = {"max_seconds", "class_weight", "random_state", "n_jobs", "verbose"}  # parameters of a TableClassifier
+DENSITIES = {  # models without labels; what is saved is the estimator alone
+    "gaussian-mixture": "suffice.mixture:GaussianMixture",
+    "gaussian-hmm": "suffice.hmm:GaussianHMM",
+    "topics": "suffice.topic:LatentDirichletAllocation",
+}
 CHOICES = ["auto", "naive-bayes", *MODELS]
 
 
@@ -59,7 +64,11 @@ class Asked:
 
 def check(learning: Learning) -> None:
     """Refuse names and shares that do not exist."""
-    for option, choices in (("model", (*CHOICES, *regression.MODELS)), ("task", regression.TASKS), ("loss", LOSSES)):
+    for option, choices in (
+        ("model", (*CHOICES, *regression.MODELS, *DENSITIES)),
+        ("task", regression.TASKS),
+        ("loss", LOSSES),
+    ):
         value = getattr(learning, option)
         if value is not None and value not in choices:
             raise UsageError(f"--{option} {value!r} is not one of {', '.join(choices)}")

@@ -53,7 +53,8 @@ class HingeCells(NumberCells):
     def vectors(self, X):
         columns, places = np.nonzero(self.has_knot)
         bent = np.maximum(X[:, columns] - self.knots[columns, places], 0.0)
-        return np.nan_to_num(np.hstack([X, bent]), nan=0.0)
+        found = np.hstack([X, bent])
+        return np.where(np.isnan(found), 0.0, found)
 
     def _rising(self) -> tuple[np.ndarray, np.ndarray]:
         """Knots of all columns, one after the other, and where those of each column begin (and the last one's end)."""
