@@ -351,6 +351,30 @@ def test_table_classifier(tmp_path):
         np.testing.assert_allclose(found.log_odds, np.log(probability / (1 - probability)), rtol=1e-6)
 
 
+def test_table_classifier_keeps_its_time(monkeypatch):
+    """The clock is ours: a fit by likelihood takes 1 s, one of the quarter of the rows that is drawn 20 s."""
+    clock, (X, y) = [0.0], load_iris(return_X_y=True, as_frame=True)
+    fitted = TableClassifier._fitted
+
+    def slow(self, candidate, X, y, weights):
+        clock[0] += 1.0 if candidate.setting == "nll" else 20.0 * len(y) / 37
+        return fitted(self, candidate, X, y, weights)
+
+    monkeypatch.setattr(TableClassifier, "_fitted", slow)
+    monkeypatch.setattr("suffice.estimators.table.time.monotonic", lambda: clock[0])
+    for seconds, said in (
+        (5.0, "maximum likelihood"),
+        (60.0, "maximum likelihood"),
+        (150.0, "not compared"),
+        (400.0, "naive Bayes"),
+    ):
+        clock[0] = 0.0
+        model = TableClassifier(max_seconds=seconds).fit(X, y)
+        assert said in model.choice_[0]["model"] and clock[0] <= seconds
+        assert model.model_.loss == ("nll" if seconds < 100 else "ncll") and model.score(X, y) > 0.9
+    assert len(model.choice_) == 1 and np.isfinite(model.choice_[0]["log_loss"])
+
+
 def test_table_classifier_refuses_what_it_cannot_read():
     with pytest.raises(ValueError, match="max_seconds"):
         TableClassifier(max_seconds=-1).fit([[1.0], [2.0]], [0, 1])

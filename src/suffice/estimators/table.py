@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..reading.frames import columns_of, is_frame, names_of, taken, without
 from ..reading.guards import all_or_nothing, checked_weights
 from ..reading.labels import split_labels
 from . import loaded_others
+from .comparing import GAIN, Candidate, chosen
 from .discriminant import GaussianDiscriminant
 from .explaining import Explanation, odds_of
 from .kinds import Seed
@@ -31,26 +31,12 @@ __all__ = ["TableClassifier"]
 MAX_ROWS = 20_000  # rows that take part in the comparison
 COMPONENTS = (2, 4, 8, 12)
 CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
-EVIDENCE = 0.5  # standard errors by which a model must beat naive Bayes, which explains itself better
-GAIN = 1e-3  # share of the log-loss by which more components or the average must be better
+PLENTY, LEAST_FITS = (
+    1000.0,
+    10.0,
+)  # fits by maximum likelihood that a comparison, and a default fit, are sure (not) to fit into
+SAMPLE, LEAST_COMPARED = 1_000, 3.0  # rows that tell how long a default fit takes, and such fits that a comparison is
 MOST_IDS = 0.9  # share of distinct values above which a column of categories is an id
-
-
-@dataclass
-class Candidate:
-    """A kind of model, and what it lost on the rows held out."""
-
-    name: str
-    kind: str  # "naive Bayes", "discriminant" or "mixture"
-    setting: Any = None
-    losses: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    probabilities: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    accuracy: float = np.nan
-    seconds: float = 0.0
-
-    @property
-    def loss(self) -> float:
-        return float(self.losses.mean()) if len(self.losses) else np.inf
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator):
@@ -63,8 +49,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     max_seconds : float or None, default=None
-        Time for the comparison and the last fit together. A model that would take longer, as far as the others tell, is not tried;
-        naive Bayes always is.
+        Time for the comparison and the last fit together. A model that would take longer, as far as the others tell, is not tried.
+        Where there is no time for a comparison it is naive Bayes, and where there is none for its training, maximum likelihood;
+        `choice_` says so.
     class_weight : dict {label: weight}, "balanced" or None, default=None
     random_state : int, RandomState instance or None, default=None
         None is a seed too: the same rows give the same model.
@@ -137,7 +124,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if len(labels) != kept.shape[0] or kept.shape[0] == 0:
             return MixedNB().fit(kept, y)
         weights = checked_weights(sample_weight, kept)
-        tried = self._compared(kept, np.asarray(y), labels, unlabelled, weights, began)
+        hurried = self._hurried(kept, np.asarray(y), weights, began)
+        tried = [hurried] if hurried else self._compared(kept, np.asarray(y), labels, unlabelled, weights, began)
         best, others = chosen(tried)
         self.model_: Any = self._fitted(best, kept, y, sample_weight)
         self.others_: list[Any] = [self._fitted(other, kept, y, sample_weight) for other in others]
@@ -148,8 +136,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.converged_: bool = all(model.converged_ for model in [self.model_, *self.others_])
         self.choice_: list[dict[str, Any]] = [
             {
-                "model": each.name, "log_loss": each.loss, "accuracy": each.accuracy, "seconds": each.seconds,
-                "kept": each is best or each in others,
+                "model": each.name, "log_loss": each.loss if len(each.losses) else np.nan, "accuracy": each.accuracy,
+                "seconds": each.seconds, "kept": each is best or each in others,
             }
             for each in tried
         ]  # fmt: skip
@@ -166,7 +154,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def _model(self, candidate: Candidate) -> Any:
         common = {"class_weight": self.class_weight, "random_state": self.random_state, "n_jobs": self.n_jobs}
         if candidate.kind == "naive Bayes":
-            return MixedNB(**common)
+            return MixedNB(loss=candidate.setting or "ncll", **common)
         if candidate.kind == "discriminant":
             return GaussianDiscriminant(candidate.setting, **common)
         return MixtureClassifier(candidate.setting, family="mixed", **common)
@@ -175,6 +163,29 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return self._model(candidate).fit(X, y, weights)
+
+    def _hurried(self, X: Any, y: np.ndarray, weights: np.ndarray, began: float) -> Candidate | None:
+        """What is fitted without a comparison where there is no time for one, as a fit of a sample of the rows tells; else None."""
+        if self.max_seconds is None:
+            return None
+        seconds, n = self.max_seconds, X.shape[0]
+        quick = Candidate("naive Bayes at maximum likelihood, for want of time", "naive Bayes", "nll")
+        plain = Candidate("naive Bayes, not compared for want of time", "naive Bayes")
+        start = time.monotonic()
+        self._fitted(quick, X, y, weights)
+        own, spent = time.monotonic() - start, time.monotonic() - began
+        if seconds - spent > PLENTY * own:
+            return None
+        if seconds - spent < LEAST_FITS * own:
+            return quick
+        rows = np.random.default_rng(0).permutation(n)[: max(1, min(n // 4, SAMPLE))]
+        for _ in range(2):  # the first may have compiled
+            start = time.monotonic()
+            self._fitted(plain, taken(X, rows), y[rows], weights[rows])
+            whole, spent = (time.monotonic() - start) * n / len(rows), time.monotonic() - began
+            if seconds - spent > LEAST_COMPARED * whole:
+                return None
+        return plain if seconds - spent > whole else quick
 
     def _candidates(self, X: Any, tried: list[Candidate]) -> Iterator[Candidate]:
         """Models in the order they are tried; more components only as long as they help."""
@@ -272,11 +283,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.score_samples(self._columns(X))
 
-    def explain(self, X: Any, y: Any = None) -> Any:
-        """What every column adds to the log-odds under the model that was kept; see `MixedNB.explain`."""
-        check_is_fitted(self)
-        return self.model_.explain(self._columns(X), y)
-
     def sample(self, n_samples: int = 1, y: Any = None, random_state: Seed = None) -> Any:
         """Draw rows and labels from the model; see `MixedNB.sample`."""
         check_is_fitted(self)
@@ -327,19 +333,3 @@ def ids_of(X: Any) -> list[Any]:
         warnings.warn(f"columns {found} have another value in nearly every row and are left out", stacklevel=4)
         return found
     return []
-
-
-def chosen(tried: list[Candidate]) -> tuple[Candidate, list[Candidate]]:
-    """The best model, and one to average it with if that is better still."""
-    plain, best = tried[0], min(tried, key=lambda each: each.loss)
-    gain = plain.losses - best.losses
-    if gain.mean() <= EVIDENCE * gain.std() / np.sqrt(len(gain)):
-        best = plain
-    # the losses hold the labels only; the average is of the probabilities of the labels
-    for other in sorted((each for each in tried if each is not best), key=lambda each: each.loss):
-        together = -np.log(0.5 * np.exp(-best.losses) + 0.5 * np.exp(-other.losses))
-        gain = best.losses - together
-        if gain.mean() > max(GAIN * best.loss, EVIDENCE * gain.std() / np.sqrt(len(gain))):
-            return best, [other]
-        break
-    return best, []
