@@ -62,6 +62,11 @@ def numbers(n=4000):
     return rng.normal(size=(n, 4)) * rng.uniform(0.5, 2.0, 4) + 1.2 * y[:, None], y
 
 
+def few_numbers():
+    X, y = numbers()
+    return X[:150], y[:150]
+
+
 @functools.cache
 def texts():
     X, y = corpus()
@@ -84,6 +89,7 @@ CASES = {
     "MultinomialNB": (suffice.MultinomialNB(loss="ncll", tol=1e-6), corpus),
     "MultinomialNB, two threads": (suffice.MultinomialNB(loss="hinge", n_jobs=2), corpus),
     "TextClassifier": (suffice.TextClassifier(), texts),
+    "TableClassifier": (suffice.TableClassifier(), few_numbers),
     "GaussianNB, unlabelled": (suffice.GaussianNB(), some_unlabelled),
     "LDAClassifier": (suffice.LDAClassifier(loss="hinge", n_topics=4, tol=1e-6), words),
     "MixtureClassifier": (suffice.MixtureClassifier(n_components=4), numbers),
@@ -205,7 +211,7 @@ def test_another_process_goes_on_whatever_the_seed(tmp_path):
 
 def few_numbers():
     X, y = numbers()
-    return X[:600], y[:600]
+    return X[:150], y[:150]
 
 
 def few_words():

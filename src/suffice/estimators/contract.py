@@ -43,6 +43,7 @@ class Contract(Callbacks, Habits):
     get_params: Any
     _schema: Any = None  # what X was in `fit`, where it was a frame
     _free: tuple[str, ...] = ()  # more parameters that may differ
+    _outer: Any = None  # the observer of the fit that this one is a part of, where it is
 
     def _note_built(self) -> None:
         """Remember what the model was built with."""
@@ -58,6 +59,8 @@ class Contract(Callbacks, Habits):
 
     def _watch(self, *data: Any, kept: tuple | None = None) -> Watch:
         """The observer of a fit on these arrays; `kept` is (checkpoint, resume) where they are not the estimator's own."""
+        if self._outer is not None:
+            return self._outer
         checkpoint, resume = (self.checkpoint, self.resume) if kept is None else kept
         if not (isinstance(self.checkpoint_minutes, (int, float, np.number)) and self.checkpoint_minutes >= 0):
             raise ValueError(f"checkpoint_minutes={self.checkpoint_minutes!r} is not a number >= 0")
@@ -136,7 +139,8 @@ def checked_numbers(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool, 
     """scikit-learn's `validate_data`; of a frame the names are checked by it and the cells read by us, so that the library of the frame
     does not matter."""
     if not is_frame(X) or has_sparse_columns(X):
-        return validate_data(estimator, checked_sparse(X), y, reset=reset, **options)
+        with naming("X"):
+            return validate_data(estimator, checked_sparse(X), y, reset=reset, **options)
     rows = numbers_of(X, type(estimator).__name__)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     options["estimator"] = estimator

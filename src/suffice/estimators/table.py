@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,14 +15,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ..choosing.candidates import GAIN, Candidate, chosen
 from ..choosing.folds import deal
+from ..learners.watch import Watch
 from ..reading.frames import columns_of, is_frame, names_of, taken, without
 from ..reading.guards import all_or_nothing, checked_weights
 from ..reading.labels import split_labels
 from . import loaded_others
+from .contract import Contract
 from .discriminant import GaussianDiscriminant
 from .explaining import Explanation, odds_of
-from .kinds import Seed
+from .kinds import Path, Seed
 from .mixture import MixtureClassifier
 from .naive_bayes import MixedNB
 
@@ -31,29 +34,10 @@ __all__ = ["TableClassifier"]
 MAX_ROWS = 20_000  # rows that take part in the comparison
 COMPONENTS = (2, 4, 8, 12)
 CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
-EVIDENCE = 0.5  # standard errors by which a model must beat naive Bayes, which explains itself better
-GAIN = 1e-3  # share of the log-loss by which more components or the average must be better
 MOST_IDS = 0.9  # share of distinct values above which a column of categories is an id
 
 
-@dataclass
-class Candidate:
-    """A kind of model, and what it lost on the rows held out."""
-
-    name: str
-    kind: str  # "naive Bayes", "discriminant" or "mixture"
-    setting: Any = None
-    losses: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    probabilities: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    accuracy: float = np.nan
-    seconds: float = 0.0
-
-    @property
-    def loss(self) -> float:
-        return float(self.losses.mean()) if len(self.losses) else np.inf
-
-
-class TableClassifier(ClassifierMixin, BaseEstimator):
+class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     """Any table in, labels and calibrated probabilities out: the best of naive Bayes, discriminants and mixtures.
 
     Use it when you have a table and want no decisions. Columns are read as they are (numbers, categories, truth values, dates, missing
@@ -71,6 +55,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     n_jobs : int or None, default=None
     verbose : int, default=0
         Print a line a model.
+    checkpoint : path or None, default=None
+        Where the fit writes where it stands, every `checkpoint_minutes`.
+    checkpoint_minutes : float, default=3.0
+    resume : path, True or None, default=None
+        A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
 
     Attributes
     ----------
@@ -101,12 +90,18 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: Path = None,
+        checkpoint_minutes: float = 3.0,
+        resume: Path | bool = None,
     ) -> None:
         self.max_seconds = max_seconds
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_minutes = checkpoint_minutes
+        self.resume = resume
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -137,10 +132,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if len(labels) != kept.shape[0] or kept.shape[0] == 0:
             return MixedNB().fit(kept, y)
         weights = checked_weights(sample_weight, kept)
-        tried = self._compared(kept, np.asarray(y), labels, unlabelled, weights, began)
+        watch = self._watch(kept, labels, unlabelled, weights)
+        tried = self._compared(kept, np.asarray(y), labels, unlabelled, weights, began, watch)
         best, others = chosen(tried)
-        self.model_: Any = self._fitted(best, kept, y, sample_weight)
-        self.others_: list[Any] = [self._fitted(other, kept, y, sample_weight) for other in others]
+        fits = [watch.once(partial(self._fitted, each, kept, y, sample_weight, watch)) for each in (best, *others)]
+        watch.close()
+        self.model_: Any = fits[0]
+        self.others_: list[Any] = fits[1:]
         self.classes_: Any = self.model_.classes_
         self.n_features_in_: Any = X.shape[1]
         if is_frame(X):
@@ -171,10 +169,18 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             return GaussianDiscriminant(candidate.setting, **common)
         return MixtureClassifier(candidate.setting, family="mixed", **common)
 
-    def _fitted(self, candidate: Candidate, X: Any, y: Any, weights: Any) -> Any:
+    def _fitted(self, candidate: Candidate, X: Any, y: Any, weights: Any, watch: Watch, name: str) -> Any:
+        """The model of a candidate; Ctrl-C ends this fit at its best state and leaves out what would be compared after it."""
+        model = self._model(candidate)
+        model._outer = inner = watch.inside(name)
+        inner.signal = []  # its own: what is fitted after an interruption is fitted whole
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return self._model(candidate).fit(X, y, weights)
+            model.fit(X, y, weights)
+        del model._outer
+        if inner.is_interrupted:
+            watch.interrupt()
+        return model
 
     def _candidates(self, X: Any, tried: list[Candidate]) -> Iterator[Candidate]:
         """Models in the order they are tried; more components only as long as they help."""
@@ -192,7 +198,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                 return
 
     def _compared(
-        self, X: Any, y: Any, labels: Any, unlabelled: Any, weights: np.ndarray, began: float
+        self, X: Any, y: Any, labels: Any, unlabelled: Any, weights: np.ndarray, began: float, watch: Watch
     ) -> list[Candidate]:
         """Held-out losses of the candidates, within the time."""
         _, codes = np.unique(labels, return_inverse=True)
@@ -205,17 +211,15 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         pairs = [(dealt.trained_on(number), dealt.held_out(number)) for number in folds]
         tried: list[Candidate] = []
         for candidate in self._candidates(X, tried):
-            tried.append(candidate)
-            if len(tried) > 1 and not self._has_time(tried, began):
-                tried.pop()
+            if tried and (watch.is_interrupted or not self._has_time(tried, began)):
                 break
-            start = time.monotonic()
+            tried.append(candidate)
+            work = partial(self._judged, candidate, X, y, codes, weights, pairs, watch)
             try:
-                self._judge(candidate, X, y, codes, weights, pairs)
+                vars(candidate).update(vars(watch.once(work)))
             except (ValueError, FloatingPointError, np.linalg.LinAlgError):
                 if len(tried) == 1:
                     raise
-            candidate.seconds = time.monotonic() - start
             if self.verbose:
                 print(
                     f"{candidate.name}: held-out log-loss {candidate.loss:.4f}, {candidate.seconds:.1f} s", flush=True
@@ -226,13 +230,18 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Whether the next model, twice as long as the longest of those before, and the last fit still fit into the time."""
         if self.max_seconds is None:
             return True
-        longest = max(each.seconds for each in tried[:-1])
+        longest = max(each.seconds for each in tried)
         return time.monotonic() - began + 4.0 * longest < self.max_seconds
 
-    def _judge(self, candidate: Candidate, X: Any, y: Any, codes: np.ndarray, weights: np.ndarray, pairs: Any) -> None:
+    def _judged(
+        self, candidate: Candidate, X: Any, y: Any, codes: np.ndarray, weights: np.ndarray, pairs: Any, watch: Watch, name: str
+    ) -> Candidate:  # fmt: skip
+        """The candidate, with what it lost on the rows held out."""
+        start = time.monotonic()
         found, own, right = [], [], []
-        for train, test in pairs:
-            model = self._fitted(candidate, taken(X, train), y[train], weights[train])
+        for number, (train, test) in enumerate(pairs):
+            part = taken(X, train), y[train], weights[train]
+            model = self._fitted(candidate, *part, watch, f"{name}/fold{number}")
             p = np.zeros((len(test), int(codes.max()) + 1))
             p[:, np.searchsorted(np.unique(codes), np.unique(codes[train]))] = model.predict_proba(taken(X, test))
             found.append((1.0 - CLIP) * p + CLIP / p.shape[1])
@@ -241,6 +250,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         candidate.probabilities = np.concatenate(found)
         candidate.losses = -np.log(np.concatenate(own))
         candidate.accuracy = float(np.concatenate(right).mean())
+        candidate.seconds = time.monotonic() - start
+        return candidate
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -322,19 +333,3 @@ def ids_of(X: Any) -> list[Any]:
         warnings.warn(f"columns {found} have another value in nearly every row and are left out", stacklevel=4)
         return found
     return []
-
-
-def chosen(tried: list[Candidate]) -> tuple[Candidate, list[Candidate]]:
-    """The best model, and one to average it with if that is better still."""
-    plain, best = tried[0], min(tried, key=lambda each: each.loss)
-    gain = plain.losses - best.losses
-    if gain.mean() <= EVIDENCE * gain.std() / np.sqrt(len(gain)):
-        best = plain
-    # the losses hold the labels only; the average is of the probabilities of the labels
-    for other in sorted((each for each in tried if each is not best), key=lambda each: each.loss):
-        together = -np.log(0.5 * np.exp(-best.losses) + 0.5 * np.exp(-other.losses))
-        gain = best.losses - together
-        if gain.mean() > max(GAIN * best.loss, EVIDENCE * gain.std() / np.sqrt(len(gain))):
-            return best, [other]
-        break
-    return best, []

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 PLACES = {
+    "choosing.candidates": "Candidate",
     "choosing.components": "Candidate HeldOut",
     "choosing.folds": "Deal",
     "choosing.priors": "Setting",
@@ -55,7 +56,7 @@ PLACES = {
     "estimators.regression.gaussian": "GaussianRegressor",
     "estimators.regression.mixture": "MixtureRegressor",
     "estimators.scale": "LabelledRowsOf RowsOf Scaled",
-    "estimators.table": "Candidate TableClassifier",
+    "estimators.table": "TableClassifier",
     "estimators.text": "TextClassifier",
     "estimators.topic.allocation": "LatentDirichletAllocation",
     "estimators.topic.classifier": "LDAClassifier",
