@@ -44,7 +44,8 @@ class Arrangement:
         for name in sorted(self.left_out, key=[profile.name for profile in self.found].index):
             if name in self.ids:
                 say(
-                    f"column {name!r} is left out: nearly every row has a value of its own (--kind {quote(name + '=categorical')} keeps it)"
+                    f"column {name!r} is left out: nearly every row has a value of its own "
+                    f"(--kind {quote(name + '=categorical')} keeps it)"
                 )
             else:
                 say(f"column {name!r} is left out: it is free text (--text {name} trains on it alone)")
