@@ -48,19 +48,21 @@ fuzz: $(READY)            ## 200,000 fuzzed inputs (make test has a short versio
 	SUFFICE_FUZZ=200 $(BIN)/python -m pytest -n 2 --dist worksteal tests/test_fuzz.py tests/test_fuzz_topic.py tests/test_storage.py tests/test_files.py
 
 COUNT ?= 20000
-attack: $(READY)          ## numbers, inputs and forged files under bounds checks; make attack COUNT=1000 for less
+attack: $(READY)          ## numbers, inputs and forged files under bounds checks, signals, full disks; make attack COUNT=1000 for less
 	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.storm --count $(COUNT)
 	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.inputs --count $$((10 * $(COUNT)))
 	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.forge --count $(COUNT)
+	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.signals --count $$(($(COUNT) / 1000 + 1))
 
 test-bounds: $(READY)     ## the suite with every access to an array checked (slow)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests
 
-OLDEST = numpy==1.26.0 scipy==1.11.1 scikit-learn==1.6.0 numba==0.61.0 typing_extensions==4.4.0
+OLDEST = numpy==1.26.0 scipy==1.11.1 scikit-learn==1.6.0 numba==0.61.0 typing_extensions==4.4.0 narwhals==2.0.1 pandas==2.2.0 \
+  rich==13.0.0 typer==0.15.4 pyarrow==15.0.0 dask==2025.1.0 distributed==2025.1.0 openpyxl==3.1.0 matplotlib==3.8.0 polars==1.20.0
 test-oldest:              ## the suite with the oldest declared dependencies, in an environment of its own
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install -q --editable ".[dev]" $(OLDEST)
-	.venv-oldest/bin/python -m pytest -n 2 --dist worksteal tests
+	.venv-oldest/bin/python -m pip install -q --editable ".[test]" $(OLDEST)
+	NUMBA_CACHE_DIR=.venv-oldest/compiled .venv-oldest/bin/python -m pytest -n 2 --dist worksteal tests
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist docs/_build docs/gallery docs/reference/generated

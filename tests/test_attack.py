@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import struct
 import subprocess
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from attack.forge import File, forge
 from attack.inputs import inputs
+from attack.signals import signals
 from attack.storm import storm
 from scipy import sparse
 
@@ -166,3 +168,54 @@ def test_forged_lengths_are_refused():
     made.typical_length_ = 10**9
     with pytest.raises(ArchiveError, match="typical_length_"):
         load(io.BytesIO(saved(made)))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "named"),
+    [
+        (
+            ("attributes", "moments_", "fields", "columns", "items", 0, "fields", "first", "$"),
+            7,
+            r"moments_\.columns\[0\]\.first",
+        ),
+        (("attributes", "moments_", "fields", "mass"), {"$": "array"}, r"at moments_\.mass \(KeyError: 'member'"),
+        (("class",), "Moments of nobody", "the model: the class 'Moments of nobody'"),
+        (("params", "class_prior"), -1, "class_prior=-1 must be 2 probabilities"),
+    ],
+)
+def test_a_refusal_says_where(model, place, value, named):
+    """A quarter of the forged files was refused without the field: "the header holds an unknown kind 7"."""
+    file = File(saved(model))
+    holder = file.head["object"]
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = value
+    with pytest.raises(ArchiveError, match=named):
+        load(io.BytesIO(file.bytes()))
+
+
+def test_parameters_set_to_nonsense_are_named_by_every_answer():
+    X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), [0, 0, 1, 1]
+    model = suffice.GaussianNB(loss="nll").fit(X, y)
+    with pytest.raises(ValueError, match="n_jobs='x' is neither None"):
+        model.set_params(n_jobs="x").predict(X)
+    with pytest.raises(ValueError, match="class_prior='x' must be 2 probabilities"):
+        model.set_params(n_jobs=None, class_prior="x").partial_fit(X, y)
+    topics = suffice.LatentDirichletAllocation(2, max_iter=2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="prior='x' is not a positive number"):
+        topics.set_params(prior="x").transform(X)
+
+
+@pytest.mark.parametrize(("seed", "number"), [(201, 2382), (202, 2514), (202, 4254), (203, 4575)])
+def test_what_the_storm_found_once(seed, number):
+    """Weights beside which a prior is nothing, squares of 1e166, flags that BLAS raises for no number of its answer."""
+    report = storm(1, seed, number)
+    assert not report.bad, report.bad
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize("name", ["GaussianNB", "TextClassifier", "GaussianMixture"])
+def test_signals_and_full_disks(name):
+    """A short form of `python -m attack.signals`. (Ctrl-C while a prior was chosen was lost where maximum likelihood was kept.)"""
+    report = signals(2, SEED, name)
+    assert not report.bad, report.bad

@@ -193,7 +193,7 @@ def test_parquet_equals_csv(csv, tmp_path):
 @pytest.mark.parametrize("chunk_rows", [1, 7, 1000])
 def test_svmlight(tmp_path, zero_based, chunk_rows):
     rng = np.random.default_rng(0)
-    X = sp.random_array((40, 9), density=0.4, rng=rng, format="lil")
+    X = sp.random(40, 9, density=0.4, random_state=rng, format="lil")
     X[0, 0] = X[39, 8] = 1.0  # both ends are there
     y = rng.choice([-1, 1], size=40)
     dump_svmlight_file(X.tocsr(), y, str(tmp_path / "a.svm"), zero_based=zero_based)

@@ -109,6 +109,15 @@ def _copy(model):
     return load(buffer)
 
 
+def test_members_of_a_file_see_the_same_of_a_row(model):
+    """Rows are read once for all members: one with other knots would be answered wrongly."""
+    other = _copy(model)
+    part = other.committees_[0].members[-1].structure.design.parts[0]
+    object.__setattr__(part, "knots", part.knots + 0.1)
+    with pytest.raises(ValueError, match="sees other numbers of a row"):
+        _copy(other)
+
+
 def test_a_stream_gets_better():
     X, y = bent(3000, 6)
     test, truth = bent(500, 7)
@@ -308,3 +317,32 @@ def test_one_gaussian_completes_cells_through_correlations():
     assert 0.85 < np.mean((y >= lower) & (y <= upper)) < 0.95
     stream = GaussianRegressor().partial_fit(X[:250], y[:250]).partial_fit(X[250:], y[250:])
     np.testing.assert_allclose(stream.predict(X), GaussianRegressor().fit(X, y).predict(X), atol=1e-2)
+
+
+def test_a_candidate_without_weight_is_not_fitted_in_the_next_deal():
+    from suffice.choosing.stacking import stacked
+
+    generator = np.random.default_rng(0)
+    y, calls = generator.normal(size=90), []
+    parts = np.stack([generator.permutation(90) % 3 for _ in range(2)])
+
+    def fit(candidate, number, part):
+        calls.append((candidate, number, part))
+        return (-0.5, 0.5, 9.0)[candidate]
+
+    def judge(centre, rows):
+        return -0.5 * (y[rows] - centre) ** 2
+
+    found = stacked(["low", "high", "far"], parts, np.ones(90), fit, judge, np.ones(90, dtype=bool))
+    assert found.candidates == ["low", "high"] and [len(fits) for fits in found.fits] == [6, 6]
+    assert sorted({number for candidate, number, _ in calls if candidate == 2}) == [0]
+    shares = found.weights[:, None] * np.exp(-0.5 * (y - np.array([[-0.5], [0.5]])) ** 2)
+    assert found.held_out == pytest.approx(np.log(shares.sum(axis=0)).mean())
+    np.testing.assert_allclose((shares / shares.sum(axis=0)).mean(axis=1), found.weights, atol=1e-4)  # EM's fixed point
+
+
+def test_the_fits_of_a_candidate_share_its_weight(model):
+    members = model.committees_[0].members
+    total = sum(member.weight for member in members)
+    kept = {each["n_components"] for each in model.candidates_ if each["weight"] >= 0.02}
+    assert total == pytest.approx(1.0) and {m.structure.n_outcomes for m in members} <= kept

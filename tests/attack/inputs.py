@@ -6,6 +6,9 @@ with NUMBA_BOUNDSCHECK=1, so that an access outside of an array is an IndexError
 
 from __future__ import annotations
 
+import inspect
+import pickle
+import re
 import warnings
 from typing import Any
 
@@ -19,6 +22,22 @@ ANSWERS = (
     "predict", "predict_proba", "predict_joint_log_proba", "score_samples", "impute", "sample_missing", "transform", "filter", "decode",
     "predict_component_proba", "reconstruct", "forecast", "score_steps", "explain", "predict_quantiles", "predict_interval", "sample_y",
 )  # fmt: skip
+MADE_OF = (
+    "sequence",
+    "sequences",
+    "row",
+    "rows",
+    "column",
+    "columns",
+    "features",
+    "samples",
+    "labels",
+    "tags",
+    "words",
+    "texts",
+    "fit",
+    "fitted",
+)
 CHANGES: dict[str, tuple] = {
     "n_components": (1, 3, 9), "class_prior": ([0.5, 0.5], [0.2, 0.3, 0.5], np.full(10**5, 1e-5), "x"), "n_states": (1, 5, 9),
     "n_topics": (1, 7), "covariance_type": COVARIANCES, "covariance": ("full", "tied", "diag"), "prior": (1e-9, 1e9, -1, "x"),
@@ -106,6 +125,18 @@ def inputs(count: int = 1000, seed: int = 0) -> Report:
     return report
 
 
+def state(model: Any) -> dict[str, bytes]:
+    """The bytes of everything that was learned, also of arrays that are changed in place."""
+    return {key: pickle.dumps(value) for key, value in vars(model).items() if key.endswith("_") or key == "_stream"}
+
+
+def names_an_argument(message: str, method: Any, model: Any) -> bool:
+    """Whether a refusal says what it is about: an argument, a parameter, or what the argument is made of."""
+    words = set(re.findall(r"[A-Za-z_]\w*", message))
+    known = {*inspect.signature(method).parameters, *model.get_params(deep=False), *MADE_OF}
+    return bool(words & known)
+
+
 def call(
     model: Any, kind: str, group: str, d: int, generator: np.random.Generator, report: Report, *, is_first: bool
 ) -> str:
@@ -117,7 +148,7 @@ def call(
         known = [name for name in CHANGES if name in model.get_params(deep=False)]
         name = known[int(generator.integers(len(known)))]
         model.set_params(**{name: CHANGES[name][int(generator.integers(len(CHANGES[name])))]})
-    y, before = np.arange(n) % 3, dict(vars(model))
+    y, before = np.arange(n) % 3, (dict(vars(model)), state(model))
     name = (
         "fit"
         if is_first
@@ -142,10 +173,12 @@ def call(
         report.count("worked")
     except (ValueError, TypeError, NotImplementedError) as error:
         report.count("refused")
-        changed = [key for key in {*before, *vars(model)} if vars(model).get(key) is not before.get(key)]
+        changed = [key for key in {*before[0], *vars(model)} if vars(model).get(key) is not before[0].get(key)]
+        changed += [key for key, held in state(model).items() if held != before[1].get(key)]
         if changed and name != "sample":
             return f"a refusal of {name} changed {changed[:3]}: {error}"[:300]
-        return ""
+        is_named = isinstance(error, NotImplementedError) or names_an_argument(str(error), method, model)
+        return "" if is_named else f"a refusal of {name} names nothing: {error}"[:300]
     except Exception as error:
         return f"{name}: {type(error).__name__}: {error}"[:300]
     if name in ("fit", "partial_fit"):

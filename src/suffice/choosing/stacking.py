@@ -4,7 +4,7 @@ r"""Several models in the place of one: candidates are fitted to parts of the ro
 
 The rows are dealt into parts once or several times, so that one or several fits of a candidate have not seen a row. Weights maximise
 the held-out log density  sum_i log sum_c weight_c p_c(-i)(y_i | x_i),  a concave problem that EM solves. Every fit was made to
-judge its candidate, and all of them answer: a committee loses less to overfitting than one fit to all rows. It is wider than it
+judge its candidate, and they answer together: a committee loses less to overfitting than one fit to all rows. It is wider than it
 has to be, though; `best_width` is the factor at which held-out intervals cover what they say.
 """
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..engines.threads import Engine
 from ..learners.problem import Problem
+from ..learners.state import Stop
 from ..learners.watch import Watch
 from .calibration import best_temperature
 from .recipes.base import Choice, Fold, HeldOut, Recipe, Trained, Warm
@@ -24,7 +25,14 @@ HOPELESS = 0.5  # standard errors by which a setting loses the first fold and is
 
 
 def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None = None) -> Trained:
-    """The fit of a problem by a recipe, and what was chosen."""
+    """The fit of a problem by a recipe, and what was chosen; interrupted, wherever that was."""
+    trained = _train(problem, recipe, generator, watch, warm)
+    if watch.is_interrupted and trained.fit is not None:  # while a prior was chosen, say, of which nothing was kept
+        trained.fit.ended(Stop.INTERRUPTED)
+    return trained
+
+
+def _train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None) -> Trained:
     recipe.refuse(problem)
     labelled = problem.labelled()
     choice = recipe.settled(labelled)

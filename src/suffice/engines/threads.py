@@ -13,20 +13,23 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from numbers import Integral
 from threading import Thread
 from time import sleep
+from typing import Any
 
 SHARD = 16384  # rows
 REST = 1e-4  # seconds
 
 
-def n_threads(n_jobs: int | None) -> int:
+def n_threads(n_jobs: Any) -> int:
     """None is one thread; -1 is one for every core, -2 one less, and so on."""
     if n_jobs is None:
         return 1
-    if n_jobs < 0:
-        return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
-    return n_jobs
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or int(n_jobs) == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} is neither None nor a whole number other than 0")
+    wanted = int(n_jobs)
+    return wanted if wanted > 0 else max(1, (os.cpu_count() or 1) + 1 + wanted)
 
 
 def shards(n_rows: int, size: int = SHARD) -> list[slice]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.threads import n_threads
 from ..learners.step_sizes import step_size_of
 from ..losses import loss_named
 
@@ -52,8 +53,7 @@ def check_tol(value: Any) -> None:
 
 
 def check_jobs(value: Any) -> None:
-    if value is not None and (not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value == 0):
-        raise ValueError(f"n_jobs={value!r} is neither None nor a whole number other than 0")
+    n_threads(value)
 
 
 def check_training(
@@ -79,7 +79,10 @@ def check_training(
 def check_class_prior(class_prior: Any, classes: np.ndarray) -> None:
     if class_prior is None:
         return
-    share = np.asarray(class_prior, dtype=float)
+    try:
+        share = np.asarray(class_prior, dtype=float)
+    except (TypeError, ValueError):
+        share = np.empty(0)
     if share.shape != classes.shape or not (share > 0).all() or not np.isclose(share.sum(), 1.0):
         raise ValueError(
             f"class_prior={class_prior!r} must be {len(classes)} probabilities above 0 that add up to 1, "

@@ -139,7 +139,8 @@ def checked_numbers(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool, 
     """scikit-learn's `validate_data`; of a frame the names are checked by it and the cells read by us, so that the library of the frame
     does not matter."""
     if not is_frame(X) or has_sparse_columns(X):
-        return validate_data(estimator, checked_sparse(X), y, reset=reset, **options)
+        with naming("X"):
+            return validate_data(estimator, checked_sparse(X), y, reset=reset, **options)
     rows = numbers_of(X, type(estimator).__name__)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     options["estimator"] = estimator

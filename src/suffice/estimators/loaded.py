@@ -28,6 +28,7 @@ from ..structures.groups import Groups
 from ..structures.joint import Joint
 from ..structures.network import Network
 from ..structures.posterior import Posterior
+from .checks import check_class_prior
 
 FAMILY_SIZES = ("n_outcomes", "n_features", "n_topics")
 FITTED = ("moments_", "n_features_in_", "_reader_", "_stored_model", "_stream")
@@ -66,7 +67,8 @@ def check_classifier(model: Any) -> None:
     with np.errstate(all="ignore"):
         model.natural_ = model._stored_model.natural_of(model.moments_)
         model._expose(model._stored_model, model.moments_)
-    require(hasattr(model._stream, "moved"), f"_stream must be a stream, and is {described(model._stream)}")
+    kind = model._recipe(model._reader_, model._stored_model).stream_kind
+    require(type(model._stream) is kind, f"_stream must be a {kind.__name__}, and is {described(model._stream)}")
     if hasattr(model._stream, "statistics"):
         whole = isinstance(model._stream.statistics, Record) and isinstance(model._stream.moments, Record)
         require(whole, "_stream must have statistics and moments")
@@ -99,6 +101,7 @@ def check_chain(model: Any) -> None:
     """An `HMM` from a file."""
     if is_unfitted(model, FITTED):
         return
+    require(model.n_states == np.size(getattr(model.moments_, "start", ())), "n_states is not that of moments_")
     model._check_parameters()
     n_features = check_columns(model)
     check_reader(model, n_features)
@@ -337,6 +340,7 @@ def check_classes(estimator: Any) -> int:
         isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 0, "classes_ must be a list of labels"
     )
     require(np.array_equal(np.unique(classes), classes), "classes_ must be different labels in order")  # type: ignore[arg-type]
+    check_class_prior(getattr(estimator, "class_prior", None), classes)  # type: ignore[arg-type]
     return len(classes)  # type: ignore[arg-type]
 
 

@@ -232,6 +232,8 @@ def checked(documents: Any) -> Any:
             f"documents has {documents.ndim} dimensions: give a flat list of strings, or use MultinomialNB for counts"
         )
     documents = list(documents)
+    if not documents:
+        raise ValueError("documents is empty: give at least one string")
     for i, document in enumerate(documents):
         if not isinstance(document, (str, bytes)):
             raise ValueError(

@@ -125,7 +125,7 @@ class CellForm(Form):
     @override
     def record(self, mass, out):
         d = self.family.n_features
-        blocks = [out.T[:, b * d : (b + 1) * d].copy() for b in range(self.n_blocks)]
+        blocks = [out.T[:, i * d : (i + 1) * d].copy() for i in range(self.n_blocks)]
         if self.is_complete:
             blocks.insert(0, np.repeat(mass[:, None], self.family.n_features, axis=1))
         return self.family.from_sums(*blocks)

@@ -33,7 +33,8 @@ def mean_and_covariance(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
 
 def from_parameters(weight, mean, covariance) -> Moments:
     first = weight[:, None] * mean
-    return Moments(weight, first, weight.sum() * covariance + first.T @ mean)
+    with np.errstate(over="ignore", invalid="ignore"):  # BLAS may raise flags of numbers that it does not return
+        return Moments(weight, first, weight.sum() * covariance + first.T @ mean)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from .charts import LogitChart
 from .conjugates import Dirichlets
 from .forms import TINY, WordForm, safe_log
 from .records import Record
-from .rows import dense
+from .rows import MOST_COUNTED, dense
 from .words import row_sizes, weighted_sums, word_rows
 
 
@@ -258,5 +258,5 @@ class Multinomial(Family):
     def sample(self, moments: Moments, outcomes, generator) -> np.ndarray:
         """Rows of Poisson length around the training rows' mean."""
         q = (moments.count / moments.weight).T
-        lengths = generator.poisson(self.length, len(outcomes))
+        lengths = generator.poisson(min(self.length, MOST_COUNTED), len(outcomes))
         return np.array([generator.multinomial(n, q[k]) for n, k in zip(lengths, outcomes, strict=True)], dtype=float)

@@ -22,7 +22,7 @@ from .conjugates import Gammas
 from .forms import safe_log
 from .points import without_gaps
 from .records import Record
-from .rows import dense, without_missing
+from .rows import MOST_COUNTED, dense, without_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,4 +91,4 @@ class Poisson(Columns):
 
     @override
     def sample(self, moments, outcomes, generator):
-        return generator.poisson(self.rates(moments)[outcomes]).astype(float)
+        return generator.poisson(np.minimum(self.rates(moments), MOST_COUNTED)[outcomes]).astype(float)

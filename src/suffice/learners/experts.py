@@ -133,6 +133,8 @@ def start(problem: ExpertProblem, setting: ExpertSetting, generator) -> ExpertMo
     shares = np.eye(K)[nearest] * 0.9 + 0.1 / K
     moments = problem.prior.moments(structure, rows, shares * rows.weights[:, None])
     for _ in range(EM_PASSES if setting.em and problem.prior.is_gaussian else 0):
+        if not structure.gates.in_domain(moments.gates):
+            break  # weights beside which the prior's are nothing: `fitted` says so
         moments = problem.prior.moments(structure, rows, structure.shares(moments, rows) * rows.weights[:, None])
     return moments
 

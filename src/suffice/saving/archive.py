@@ -122,7 +122,11 @@ def load(path: PathOrFile, *, max_bytes: int | None = None) -> Any:
         limit = 20 * size + FREE_BYTES if max_bytes is None else max_bytes
         head = _header_of(archive, min(limit, MAX_HEADER))
         arrays = _members_of(archive, head, limit)
-        return Decoder(lambda member: arrays[member]).decode(head["object"])
+        decoder = Decoder(lambda member: arrays[member])
+        try:
+            return decoder.decode(head["object"])
+        except DAMAGE as error:
+            raise _placed(error, "".join(decoder.place).lstrip(".")) from error
 
 
 def header(path: PathOrFile) -> dict[str, Any]:
@@ -181,6 +185,18 @@ def _opened(path: PathOrFile) -> Iterator[tuple[zipfile.ZipFile, int]]:
             ) from error
         except MemoryError as error:
             raise ArchiveError(f"{name!s}: not enough memory for this model") from error
+
+
+def _placed(error: Exception, place: str) -> Exception:
+    """The error with the field that it is about."""
+    if isinstance(error, SchemaError) and not place:
+        return error  # it names an attribute of the model
+    if isinstance(error, SchemaError | ArchiveError):
+        return type(error)(f"{place or 'the model'}: {error}")
+    reason = f"{type(error).__name__}: {error}".rstrip(": ")[:200]
+    return ArchiveError(
+        f"the file is truncated or altered at {place or 'the model'} ({reason}); copy it again or save the model anew"
+    )
 
 
 def _header_of(archive: zipfile.ZipFile, limit: int) -> dict[str, Any]:

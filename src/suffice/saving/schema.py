@@ -97,7 +97,7 @@ def _fulfils_one(value: Any, rule: str, record: Any) -> bool:
     if word == "int":
         return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and _within(value, limits)
     if word == "number":
-        is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+        is_number = isinstance(value, (int, float, np.integer)) and not isinstance(value, bool)
         return is_number and (not limits or (math.isfinite(value) and _within(value, limits)))
     plain: dict[str, Any] = {
         "none": type(None), "bool": (bool, np.bool_), "str": str, "array": np.ndarray, "tuple": tuple, "list": list, "dict": dict,

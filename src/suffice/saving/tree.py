@@ -153,10 +153,11 @@ def _plain_dtype(name: str) -> np.dtype:
 
 
 class Decoder:
-    """`decode(tree)` gives the value; `get(name)` gives the array of a member."""
+    """`decode(tree)` gives the value; `get(name)` gives the array of a member. `place` is where it is in the tree."""
 
     def __init__(self, get: Callable[[str], np.ndarray]) -> None:
         self.get = get
+        self.place: list[str] = []  # after an error: the field that it is about
 
     def decode(self, tree: Any, depth: int = 0) -> Any:
         if depth > MAX_DEPTH + 2:
@@ -164,11 +165,19 @@ class Decoder:
         if not isinstance(tree, list | dict):
             return tree
         if isinstance(tree, list):
-            return [self.decode(part, depth + 1) for part in tree]
+            return [self._at(f"[{i}]", part, depth + 1) for i, part in enumerate(tree)]
         method = getattr(self, f"_{tree.get('$')}", None) if tree.get("$") in KINDS else None
         if method is None:
             raise ArchiveError(f"the header holds an unknown kind {tree.get('$')!r:.60}; try `pip install -U suffice`")
         return method(tree, depth + 1)
+
+    def _at(self, name: str, tree: Any, depth: int) -> Any:
+        if not isinstance(tree, list | dict):
+            return tree
+        self.place.append(name)
+        value = self.decode(tree, depth)
+        self.place.pop()
+        return value
 
     def _float(self, tree: dict[Any, Any], depth: int) -> float:
         return float(tree["value"])
@@ -184,7 +193,9 @@ class Decoder:
 
     def _dict(self, tree: dict[Any, Any], depth: int) -> dict[Hashable, Any]:
         keys = self._keys([key for key, _ in tree["items"]], depth)
-        return {key: self.decode(value, depth) for key, (_, value) in zip(keys, tree["items"], strict=True)}
+        return {
+            key: self._at(f"[{key!r:.40}]", value, depth) for key, (_, value) in zip(keys, tree["items"], strict=True)
+        }
 
     def _keys(self, items: list[Any], depth: int) -> list[Any]:
         """Items that go into a table by their hashes: not too many, and none made to fall on one place."""
@@ -204,7 +215,7 @@ class Decoder:
     def _objects(self, tree: dict[Any, Any], depth: int) -> np.ndarray:
         array = np.empty(len(tree["items"]), dtype=object)
         for i, item in enumerate(tree["items"]):
-            array[i] = self.decode(item, depth)
+            array[i] = self._at(f"[{i}]", item, depth)
         return array.reshape(tree["shape"])
 
     def _sparse(self, tree: dict[Any, Any], depth: int) -> Any:
@@ -217,7 +228,7 @@ class Decoder:
 
     def _record(self, tree: dict[Any, Any], depth: int) -> Any:
         cls = class_named(tree["class"])
-        values = {name: self.decode(value, depth) for name, value in tree["fields"].items()}
+        values = {name: self._at(f".{name:.60}", value, depth) for name, value in tree["fields"].items()}
         names = [field.name for field in fields(cls)] if is_dataclass(cls) else list(getattr(cls, "_fields", ()))
         if is_dataclass(cls):  # fields that came after the file was written
             values = {field.name: field.default for field in fields(cls) if field.default is not MISSING} | values
@@ -240,7 +251,7 @@ class Decoder:
                 f"the loss {tree['name']!r:.60} is unknown here: import the module that registers it first"
             )
         try:
-            return found(**{name: self.decode(value, depth) for name, value in tree["fields"].items()})
+            return found(**{name: self._at(f".{name:.60}", value, depth) for name, value in tree["fields"].items()})
         except TypeError as error:
             raise ArchiveError(f"the loss {tree['name']!r} has other settings than the file's: {error}") from error
 
@@ -254,16 +265,20 @@ class Decoder:
                 f"{tree['class']} has no parameter {sorted(unknown)}: another version of suffice wrote it"
             )
         estimator = cls(
-            **{name: self.decode(value, depth) for name, value in tree["params"].items() if name not in PATHS}
+            **{
+                name: self._at(f".{name:.60}", value, depth)
+                for name, value in tree["params"].items()
+                if name not in PATHS
+            }
         )
         for name, value in tree["attributes"].items():
             if not name.isidentifier() or name.startswith("__") or _is_code(cls, name):
                 raise ArchiveError(f"the file sets {tree['class']}.{name:.60}, which is not an attribute of a fit")
-            vars(estimator)[name] = self.decode(value, depth)
+            vars(estimator)[name] = self._at(f".{name:.60}", value, depth)
         check = getattr(estimator, "_check_loaded", None)  # a model's own test of shapes and domains
         if callable(check):
             check()
         return estimator
 
 
-KINDS = {name[1:] for name in vars(Decoder) if name[0] == "_" and name[1] != "_"}
+KINDS = {name[1:] for name in vars(Decoder) if name[0] == "_" and name[1] != "_"} - {"at", "keys"}

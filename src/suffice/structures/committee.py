@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from .predictive import WIDEST, Predictive
 from .targets import Target
 
 PART = 4096  # rows at a time
+FULL = (
+    0.1  # weight from which all fits of a candidate answer; of those below it a share, as their average counts for less
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,5 +136,6 @@ def joined(stack: Any, structure: Experts) -> list[Member]:
     members = []
     for setting, weight, fits in zip(stack.candidates, stack.weights, stack.fits, strict=True):
         own = structure.with_outcomes(setting.n_components)
-        members += [Member(own, moments, float(weight) / len(fits)) for _, moments in fits]
+        answering = fits[: max(1, math.ceil(len(fits) * min(1.0, float(weight) / FULL)))]
+        members += [Member(own, moments, float(weight) / len(answering)) for _, moments in answering]
     return members

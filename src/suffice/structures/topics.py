@@ -35,7 +35,7 @@ from typing_extensions import override
 from ..engines.threads import Engine, shards
 from ..families.base import KEEP
 from ..families.records import Record
-from ..families.rows import label_masses, whole_counts
+from ..families.rows import MOST_COUNTED, label_masses, whole_counts
 from .base import Enumerable, expected_logs, log_shares, moved_mass
 from .topics_document import FULL_STEPS, Document
 
@@ -342,7 +342,7 @@ class Topics(Enumerable):
         """Documents of Poisson length around the mean one; proportions drawn from Dirichlet(a)."""
         beta = moments.count / moments.weight
         proportions = generator.dirichlet(np.full(self.n_topics, self.concentration), len(outcomes))
-        lengths = generator.poisson(self.length, len(outcomes))
+        lengths = generator.poisson(min(self.length, MOST_COUNTED), len(outcomes))
         rows = np.empty((len(outcomes), self.n_features))
         for i, k in enumerate(outcomes):
             words = beta[:, :, k] @ proportions[i]

@@ -21,6 +21,7 @@ from scipy.special import softmax
 
 from ...learners.problem import Problem
 from ...learners.state import Fit
+from ...learners.stream import OutcomeStream
 from ...learners.watch import Watch
 from ...losses import LOSSES, loss_named
 from ...structures.groups import Groups
@@ -126,6 +127,7 @@ class Recipe(ABC):
     options: Options
 
     width = 1  # outcomes of a class
+    stream_kind: ClassVar[type] = OutcomeStream  # what `stream_begun` and `stream_after` give
     fits_labelled_first = True  # rows with a label are fitted before those without are looked at
     calibrates = False  # scores are judged at their best temperature
     counts_errors = False  # the share of errors is part of a score

@@ -9,7 +9,7 @@ rows, with EM itself among them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -48,6 +48,7 @@ class Groups(Recipe):
     calibrates: bool = False
     engine: Engine = field(default_factory=Engine)
 
+    stream_kind: ClassVar[type] = GroupStream
     fits_labelled_first = False
     unlabelled_evidence = 0.0
     checks_plain_loss = False

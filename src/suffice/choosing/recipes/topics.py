@@ -6,7 +6,7 @@ The prior has a fixed strength; what is chosen on held-out documents is the cali
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -40,6 +40,7 @@ class Topics(Recipe):
     judge: str = "plug-in"  # estimator of a document's likelihood in prediction, of sampled topics
     seed: int = 0  # of streams
 
+    stream_kind: ClassVar[type] = TopicStream
     smallest_weight = Tables.smallest_weight
     n_classes = Tables.n_classes
     unlabelled_weights = Tables.unlabelled_weights

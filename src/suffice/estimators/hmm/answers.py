@@ -149,9 +149,10 @@ class Answers:
             self._stored_model.expected_shares(self.moments_.emissions, shares.reshape(N * steps, -1)),
         )
         is_one = given.shape == "flat" and lengths is None and given.keys is None
-        shape = (steps, -1) if is_one else (N, steps, model.n_features)
-        found = np.asarray(self._reader_.unread(filled)).reshape(shape)
-        return (found, np.asarray(self._reader_.unread_std(std)).reshape(shape)) if return_std else found
+        shape = (steps,) if is_one else (N, steps)
+        found, spread = np.asarray(self._reader_.unread(filled)), np.asarray(self._reader_.unread_std(std))
+        found = found.reshape(*shape, *found.shape[1:])  # words have one for all their columns
+        return (found, spread.reshape(*shape, *spread.shape[1:])) if return_std else found
 
     def impute(self, X: Any, lengths: Any = None, return_std: bool = False) -> Any:
         """X with missing cells at their expectation given all that was observed of the sequence (categories: the most probable one).

@@ -195,6 +195,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
 
     def _model(self) -> learners.Allocation:
         check_is_fitted(self, "components_")
+        self._check_parameters()  # they may have been set since
         return self._new(np.ascontiguousarray(self.components_.T) - float(self.prior))
 
     def _keep(self, model: learners.Allocation) -> None:
@@ -294,6 +295,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
     def sample(self, n_samples: int = 1, length: float = 50.0, random_state: Seed = None) -> np.ndarray:
         """Documents of Poisson length."""
         check_is_fitted(self, "components_")
+        self._check_parameters()
         generator = np.random.default_rng(
             check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1)
         )

@@ -1,4 +1,5 @@
-"""Peers of `MixtureRegressor`: boosting with a constant deviation or with quantiles, Bayesian ridge, ridge; NGBoost where installed."""
+"""Peers of `MixtureRegressor`: boosting with a constant deviation or with quantiles, Bayesian ridge, ridge, a Gaussian process on few
+rows; NGBoost where installed."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import warnings
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import BayesianRidge, RidgeCV
 from sklearn.pipeline import make_pipeline
@@ -14,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from ...evaluation.regression import gaussian_scores
 
 LEVELS = np.arange(0.05, 1.0, 0.1)
+MOST_ROWS = 1100  # of a Gaussian process
 
 
 def held_out(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,6 +61,19 @@ def ridge(X, y, X_test, y_test, seed: int) -> dict[str, float]:
     return gaussian_scores(model.predict(prepare.transform(X_test)), deviation, y_test)
 
 
+def gaussian_process(X, y, X_test, y_test, seed: int) -> dict[str, float]:
+    """A Gaussian process with a length for every column; nothing where there are too many rows."""
+    if len(y) > MOST_ROWS:
+        return {}
+    prepare = make_pipeline(SimpleImputer(), StandardScaler())
+    kernel = ConstantKernel(1.0) * RBF(np.full(X.shape[1], 2.0), (1e-2, 1e4)) + WhiteKernel(0.1, (1e-6, 10.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GaussianProcessRegressor(kernel, normalize_y=True, random_state=seed)
+        model.fit(prepare.fit_transform(X), y)
+        return gaussian_scores(*model.predict(prepare.transform(X_test), return_std=True), y_test)
+
+
 def natural_boosting(X, y, X_test, y_test, seed: int) -> dict[str, float]:
     from ngboost import NGBRegressor  # type: ignore[import-not-found]
 
@@ -73,5 +90,6 @@ PEERS = {
     "boosting, quantiles": boosted_quantiles,
     "Bayesian ridge": linear,
     "ridge": ridge,
+    "Gaussian process": gaussian_process,
     "NGBoost": natural_boosting,
 }

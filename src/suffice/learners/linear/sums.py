@@ -51,8 +51,9 @@ class ClassSums:
     def seconds(self) -> np.ndarray:
         plain, total = self.design.dense[:, : self.design.n_plain], np.zeros((self.design.n_plain, self.n_classes))
         for rows in chunks(plain):
-            total += np.square(plain[rows]).T @ self.hot[rows]
-        return total
+            with np.errstate(over="ignore"):  # of huge counts with huge weights
+                total += np.square(plain[rows]).T @ self.hot[rows]
+        return np.minimum(total, 1e300)  # so that their sum over the classes is a number
 
     @cached_property
     def counts(self) -> np.ndarray:
