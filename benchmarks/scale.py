@@ -20,13 +20,17 @@ class Drawn:
     """Rows drawn where they are used."""
 
     number: int
-    n_bytes: int = 8 * ROWS // BLOCKS * COLUMNS
+    n_rows: int
+
+    @property
+    def n_bytes(self) -> int:
+        return 8 * self.n_rows * COLUMNS
 
     def load(self):
         from suffice.files.pieces import Part
 
         generator = np.random.default_rng(self.number)
-        z = generator.integers(0, COMPONENTS, ROWS // BLOCKS)
+        z = generator.integers(0, COMPONENTS, self.n_rows)
         return Part(generator.normal(size=(len(z), COLUMNS)) + z[:, None])
 
 
@@ -46,7 +50,7 @@ def fitted(chosen):
     with warnings.catch_warnings(), suffice.engine(chosen):
         warnings.simplefilter("ignore")
         model = suffice.GaussianMixture(COMPONENTS, covariance_type="diag", random_state=0, tol=0.0, max_iter=PASSES)
-        return model.fit(Blocks([Drawn(number) for number in range(BLOCKS)]))
+        return model.fit(Blocks([Drawn(number, ROWS // BLOCKS) for number in range(BLOCKS)]))
 
 
 def run() -> None:

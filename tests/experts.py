@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr
 
 from suffice.families.categorical import Categorical
 from suffice.families.gaussian_diagonal import GaussianDiagonal
@@ -52,3 +53,54 @@ def problem(
     found = ExpertProblem(structure, rows, ExpertPrior.of(structure, rows, 1.0, 0.5), is_conditional)
     moments = start(found, setting, generator)
     return found.around(moments, setting), moments
+
+
+class PlainBends:
+    """Moments of missing cells under bends, and their derivatives, in NumPy: the readable twin of `kernels.structures.hinges`."""
+
+    def __init__(self, cells, slope, mean, variance):
+        self.has_knot, self.mean, self.variance = cells.has_knot, mean, variance
+        self.knots = np.where(self.has_knot, cells.knots, 0.0)
+        nothing = np.zeros((*mean.shape, 1))
+        self.bends = np.zeros((len(slope), *self.knots.shape))
+        self.bends[:, self.has_knot] = slope[:, cells.n_columns :]
+        self.beta = slope[:, : cells.n_columns, None] + np.concatenate([nothing, np.cumsum(self.bends, 2)], axis=2)
+        self.alpha = np.concatenate([nothing, -np.cumsum(self.bends * self.knots, axis=2)], axis=2)
+        m, s = mean[:, :, None], np.sqrt(variance)[:, :, None]
+        t = (self.knots - m) / s
+        height = np.where(self.has_knot, np.exp(-0.5 * t**2) / np.sqrt(2 * np.pi), 0.0)
+        below = np.concatenate([nothing, np.where(self.has_knot, ndtr(t), 1.0), nothing + 1.0], axis=2)
+        edge, pull = (np.concatenate([nothing, own, nothing], axis=2) for own in (height, t * height))
+        self.share, first = np.diff(below, axis=2), -np.diff(edge, axis=2)  # P
+        self.first = m * self.share + s * first  # M1
+        self.second = m**2 * self.share + 2 * m * s * first + s**2 * (self.share - np.diff(pull, axis=2))  # M2
+        self.height = height / s
+        self.centre = (self.alpha * self.share + self.beta * self.first).sum(axis=2)
+
+    def moments(self):
+        alpha, beta = self.alpha, self.beta
+        square = (alpha**2 * self.share + 2 * alpha * beta * self.first + beta**2 * self.second).sum(axis=2)
+        return self.centre, square - self.centre**2
+
+    def pulls(self, d_mean, d_variance):
+        """Derivatives in the slopes, and statistics of z and z^2."""
+        alpha, beta, centre = self.alpha, self.beta, self.centre
+        times = alpha * self.share + beta * self.first  # E[f; piece]
+        moved = alpha * self.first + beta * self.second  # E[z f; piece]
+
+        def above(values):
+            """Sums over the pieces above each knot."""
+            return np.cumsum(values[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
+
+        straight = d_mean * self.mean + 2 * d_variance * (moved.sum(axis=2) - self.mean * centre)
+        lift = above(self.first) - self.knots * above(self.share)  # E (z - q)+
+        bent = above(moved) - self.knots * above(times)  # E[(z - q)+ f]
+        bent = d_mean[:, :, None] * lift + 2 * d_variance[:, :, None] * (bent - lift * centre[:, :, None])
+        at_knots = alpha[:, :, 1:] + beta[:, :, 1:] * self.knots - centre[:, :, None]  # f(q) - C
+        slope_1 = (beta * self.share).sum(axis=2)  # E f'
+        bend_1 = (self.bends * self.height).sum(axis=2)  # E f''
+        slope_2 = 2 * ((beta * times).sum(axis=2) - centre * slope_1)
+        bend_2 = 2 * ((beta**2 * self.share).sum(axis=2) + (self.bends * at_knots * self.height).sum(axis=2))
+        own = -self.variance * (d_mean * slope_1 + d_variance * slope_2)
+        curved = -(self.variance**2) * (d_mean * bend_1 + d_variance * bend_2)
+        return np.hstack([straight, bent[:, self.has_knot]]), own, 2 * self.mean * own + curved

@@ -444,7 +444,7 @@ def test_a_progress_bar_on_a_terminal(folder):
 
 
 def test_help_names_every_model():
-    from suffice.cli.app import MODELS
+    from suffice.cli.options import MODELS
 
     assert all(name in MODELS for name in training.CHOICES)
 

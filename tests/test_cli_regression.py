@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from suffice import GaussianRegressor
 from suffice.cli import main
+from suffice.cli.holding import _splits
 from suffice.saving import load
 
 
@@ -39,6 +42,21 @@ def test_a_number_is_found_and_said(houses, capfd):
     rows = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
     assert len(rows) == 300 and all(float(r["lower_90"]) < float(r["prediction"]) < float(r["upper_90"]) for r in rows)
     assert main(["inspect", "m.sfc"]) == 0
+    said = capfd.readouterr().out
+    assert "chosen: one fit of 2 components" in said and "probability" not in said  # classes are none of its business
+
+
+def test_scores_of_rows_held_out(houses, capfd):
+    line = ["train", "houses.csv", "-t", "price", "--model", "gaussian-regressor", "-o", "m.sfc"]
+    assert main([*line, "--cv", "2"]) == 0
+    found = re.search(r"cross-validation in 2 folds: RMSE (\S+) .* \(the mean alone (\S+)\)", capfd.readouterr().err)
+    splits = _splits(np.zeros(300), 0.2, 2)
+    X, y = houses.drop(columns="price"), houses["price"].to_numpy()
+    squares = [(GaussianRegressor().fit(X.iloc[a], y[a]).predict(X.iloc[b]) - y[b]) ** 2 for a, b in splits]
+    assert float(found[1]) == pytest.approx(np.sqrt(np.concatenate(squares).mean()), rel=1e-3)
+    assert float(found[2]) == pytest.approx(y.std(), rel=1e-3)
+    assert main([*line, "--holdout", "0.1"]) == 0 and "30 rows held out: RMSE" in capfd.readouterr().err
+    assert main([*line, "--holdout", "0"]) == 0 and "held out" not in capfd.readouterr().err
 
 
 def test_few_whole_numbers_stay_classes(houses, capfd):

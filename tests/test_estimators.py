@@ -20,6 +20,7 @@ from suffice import (
     ComplementNB,
     GaussianDiscriminant,
     GaussianNB,
+    LDAClassifier,
     MultinomialNB,
     PoissonNB,
 )
@@ -34,21 +35,25 @@ SPARSE = tuple(name for name in NAMES if name != "CategoricalNB")
 @parametrize_with_checks(
     [estimator for estimator in ESTIMATORS.values()],
     expected_failed_checks=lambda estimator: (
-        {"check_class_weight_classifiers": "feeds negative numbers"} if isinstance(estimator, PoissonNB) else {}
+        {"check_class_weight_classifiers": "feeds negative numbers"}
+        if isinstance(estimator, (MultinomialNB, PoissonNB))
+        else {}
     ),
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_class_weights_of_counts_are_weights_of_rows():
+@pytest.mark.parametrize("cls", [PoissonNB, MultinomialNB, ComplementNB, LDAClassifier])
+def test_class_weights_of_counts_are_weights_of_rows(cls):
     rng = np.random.default_rng(0)
     y = (rng.random(300) < 0.1).astype(int)
-    X = rng.poisson(3.0 + 2.0 * y[:, None], (300, 4))
-    weighted = PoissonNB(class_weight={0: 1.0, 1: 5.0}).fit(X, y)
-    same = PoissonNB().fit(X, y, np.where(y, 5.0, 1.0))
+    X = rng.poisson(3.0 + np.outer(y, [4, 0, 0, 0]), (300, 4))
+    weighted = cls(class_weight={0: 1.0, 1: 5.0}, random_state=0).fit(X, y)
+    same = cls(random_state=0).fit(X, y, np.where(y, 5.0, 1.0))
     np.testing.assert_allclose(weighted.predict_proba(X), same.predict_proba(X))
-    assert PoissonNB(class_weight="balanced").fit(X, y).predict(X).mean() > PoissonNB().fit(X, y).predict(X).mean()
+    even, plain = (cls(class_weight=weight, random_state=0).fit(X, y).predict(X) for weight in ("balanced", None))
+    assert even.mean() > plain.mean()
 
 
 # -- maximum likelihood is scikit-learn's ------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from chain_oracle import enumerated
 
 from suffice.kernels.structures.chain import BLOCK, FILTER, LANES, SCORE, SMOOTH, run_lanes
 from suffice.kernels.structures.chain_logs import best_paths, smooth_lane
-from suffice.kernels.structures.chain_paths import best_in_lanes
+from suffice.kernels.structures.chain_paths import best_in_lanes, room_for_back
 from suffice.structures.chain import forward_backward
 from suffice.structures.chain_plan import AGREES, gap, path_gap, planned
 from suffice.structures.chain_source import source_of_scores
@@ -179,8 +179,8 @@ def test_an_outlier_without_zeros_in_the_transitions_stays_fast_and_exact():
     np.testing.assert_allclose(posterior, true[1], atol=1e-10)
 
 
-def path_of(offsets, scores, start, A, end=None, burn=None):
-    """(log p(x, path), path, gap) by lanes."""
+def path_of(offsets, scores, start, A, end=None, burn=None, room=None):
+    """(log p(x, path), path, gap) by lanes; with little room, in several blocks."""
     N, S = len(offsets) - 1, len(start)
     with np.errstate(divide="ignore"):
         logs = np.log(start), np.log(A), np.zeros(S) if end is None else np.log(end)
@@ -191,23 +191,24 @@ def path_of(offsets, scores, start, A, end=None, burn=None):
         closes = shard.closes if end is not None else np.zeros(n, bool)
         best_in_lanes(
             source_of_scores(scores[rows]), shard.base, shard.length, shard.first, shard.last, shard.fresh, closes, *logs,
-            path[rows], own, seams, states,
+            room_for_back(shard.length, S)[:room], path[rows], own, seams, states,
         )  # fmt: skip
         np.add.at(best, shard.sequence, own)
         parts.append((seams, states))
     return best, path, path_gap(shards, [part[0] for part in parts], [part[1] for part in parts])
 
 
+@pytest.mark.parametrize("room", [None, 2 * 64 * LANES * 8])
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("S", [1, 3, 5, 8])
-def test_paths_in_lanes_equal_the_twin(S, zeros):
+def test_paths_in_lanes_equal_the_twin(S, zeros, room):
     generator = np.random.default_rng(S)
     start, A, end = chain(generator, S, zeros, ends=True)
     lengths = generator.integers(0, 3 * BLOCK, size=LANES + 9)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     scores = 2 * generator.normal(size=(offsets[-1], S))
     scores[generator.random(len(scores)) < 0.1] = 0.0
-    found, path, _ = path_of(offsets, scores, start, A, end)
+    found, path, _ = path_of(offsets, scores, start, A, end, room=room)
     wanted, best = np.zeros(len(scores), np.int64), np.zeros(len(lengths))
     with np.errstate(divide="ignore"):
         best_paths(offsets[:-1], lengths, scores, np.log(start), np.log(A), np.log(end), wanted, best)

@@ -105,6 +105,21 @@ def test_impute_sample_and_file(table, tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "mixed.sfc").predict_proba(X), model.predict_proba(X))
 
 
+def test_a_model_in_which_gaps_count_comes_back_from_its_file(tmp_path):
+    """The structure then has one more column than the table."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 300)
+    X = pd.DataFrame({"x": generator.normal(size=300), "z": generator.normal(size=300) + y})
+    X.loc[(generator.random(300) < 0.7) & (y == 1), "x"] = np.nan
+    model = MixedNB().fit(X, y)
+    assert "gaps that count" in model.choice_.reason
+    save(model, tmp_path / "gaps.sfc")
+    again = load(tmp_path / "gaps.sfc")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.sample(5)[0].shape == (5, 2) and again.impute(X).notna().all().all()
+    np.testing.assert_array_equal(again.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
+
+
 def test_streams_of_a_table(table):
     X, y = table
     parts = MixedNB(KINDS, loss="nll")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from experts import problem
+from experts import PlainBends, problem
 from scipy.integrate import quad, trapezoid
 from scipy.special import logsumexp
 
@@ -169,6 +169,26 @@ def test_a_missing_cell_of_an_expert_with_bends_has_the_moments_of_its_integral(
             first = trapezoid(values * density, z)
             assert centre[k, j] == pytest.approx(first, abs=1e-6)
             assert spread[k, j] == pytest.approx(trapezoid((values - first) ** 2 * density, z), rel=1e-5)
+
+
+def test_the_kernels_of_bends_agree_with_their_readable_twin():
+    generator = np.random.default_rng(1)
+    mean, variance = generator.normal(size=(4, 3)), generator.uniform(0.01, 2.0, (4, 3))
+    moments = GaussianMoments(np.ones((4, 3)), mean, variance + mean**2)
+    cells = HingeCells(3, np.array([[-0.5, 0.2, 1.0], [np.nan] * 3, [0.3, 40.0, np.nan]]))
+    slope = generator.normal(size=(4, cells.size))
+    plain = PlainBends(cells, slope, mean, variance)
+    family = GaussianDiagonal(4, 3, np.zeros(3))
+    for one, other in zip(cells.expected(family, moments, slope), plain.moments(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    pulls = generator.normal(size=(2, 4, 3))
+    d_slope, statistics = cells.pulled(family, moments, slope, *pulls)
+    found = d_slope, statistics.first, statistics.second
+    for one, other in zip(found, plain.pulls(*pulls), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+    nothing = GaussianMoments(np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)))  # a block of no weight: variance 0
+    assert all(np.isfinite(part).all() for part in cells.expected(family, nothing, slope))
+    assert np.isfinite(cells.pulled(family, nothing, slope, *pulls)[0]).all()
 
 
 def test_knots_are_weighted_quantiles_of_columns_with_enough_values():

@@ -157,6 +157,30 @@ def test_a_regression_has_the_scores_of_scikit_learn():
     )
 
 
+@pytest.mark.parametrize("is_count", [False, True])
+def test_a_density_of_a_number_has_scores_coverage_and_columns(is_count):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[::7, 0] = np.nan
+    y = np.nan_to_num(X[:, 2]) + (rng.poisson(2.0, 300) if is_count else rng.normal(size=300))
+    y = np.maximum(np.round(y), 0.0) if is_count else y
+    model = suffice.MixtureRegressor(2, n_members=1, family="poisson" if is_count else "gaussian", random_state=0)
+    model.fit(X[:200], y[:200])
+    page = suffice.report(model, X[200:], y[200:])
+    found = checked(page)
+    shown = {row[0]: float(row[1]) for row in found.table("score")}
+    assert shown["negative log density"] == pytest.approx(-model.log_density(X[200:], y[200:]).mean())
+    assert shown["CRPS"] == pytest.approx(model.crps(X[200:], y[200:]).mean())
+    below = model.cdf(X[200:], y[200:])
+    held = {round(float(row[0]), 2): float(row[1]) for row in found.table("interval says")}
+    assert held[0.9] == shown["coverage 90"] == np.mean((below >= 0.05) & (below <= 0.95))
+    assert page.columns[0][0] == "x2"
+    [single] = [section for section in page.sections if section.title == "Densities of single rows"]
+    density = np.array(single.charts[0][1].rows)
+    sums = density[:, 1:].sum(axis=0) * (1.0 if is_count else density[1, 0] - density[0, 0])
+    np.testing.assert_allclose(sums, 1.0, atol=0.03)
+
+
 def test_planted_columns_are_told_first():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=600)

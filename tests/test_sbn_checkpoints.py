@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from suffice.estimators.belief_network import SigmoidBeliefNetwork, load_network
+from suffice.estimators.belief_network import SigmoidBeliefNetwork
+from suffice.evaluation.belief_network import load_network
 from suffice.learners.network import passes
 from suffice.learners.network.monte_carlo import VisibleRows
 from suffice.learners.network.settings import Settings

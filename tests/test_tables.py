@@ -329,6 +329,13 @@ def test_table_classifier(tmp_path):
     assert np.isfinite(model.score_samples(X)).all()
     save(model, tmp_path / "model.suffice")
     np.testing.assert_array_equal(load(tmp_path / "model.suffice").predict_proba(X), model.predict_proba(X))
+    X.loc[:9, "a"] = None
+    assert not model.sample_missing(X)["a"].isna().any()
+    for others in ([], [MixedNB().fit(X[["a", "b"]], y)]):  # alone, and averaged with another model
+        model.others_ = others
+        found, probability = model.explain(X, "same"), model.predict_proba(X)[:, 1]
+        assert found.names == ["a", "b"] and (found.parts[:10, 0] == 0).all()
+        np.testing.assert_allclose(found.log_odds, np.log(probability / (1 - probability)), rtol=1e-6)
 
 
 def test_table_classifier_refuses_what_it_cannot_read():

@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 from ..engines.threads import Engine
 
 EM_STEPS, ENOUGH = 1000, 1e-7
-LEAST = 0.02  # weight of a candidate: those below it are left out
+LEAST = 0.02  # weight of a candidate: those below it after a deal are left out
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95])  # of central intervals
 WIDTHS = np.exp(np.linspace(np.log(0.4), np.log(1.3), 37))
 ENOUGH_ROWS = 50  # held-out rows without which intervals are left as they are
@@ -42,30 +42,32 @@ def stacked(
     """The stack of candidates.
 
     parts (deals, n) says which part a row is in. `fit(candidate, deal, part)` is given the numbers of all three and fits the rows
-    of all other parts. `judge(fit, rows)` gives log densities of some rows. `counted` (n,) says which rows have a target.
+    of all other parts. `judge(fit, rows)` gives log densities of some rows. `counted` (n,) says which rows have a target. A candidate
+    that a deal gives no weight is left out of the deals after it.
     """
-    jobs = [
-        (c, number, part)
-        for c in range(len(candidates))
-        for number, dealt in enumerate(parts)
-        for part in range(int(dealt.max()) + 1)
-    ]
-    found = list(Engine(n_threads).each(lambda job: fit(*job), jobs))
-    each = np.zeros((len(parts), len(candidates), parts.shape[1]))
-    for (c, number, part), own in zip(jobs, found, strict=True):
-        held = np.flatnonzero((parts[number] == part) & counted)
-        if len(held):
-            each[number, c, held] = judge(own, held)
-    log_density = logsumexp(each[:, :, counted], axis=0) - np.log(len(parts))
+    found: dict[tuple[int, int, int], Any] = {}
+    each = np.full((len(parts), len(candidates), parts.shape[1]), -np.inf)
     row_weights = row_weights[counted] / row_weights[counted].sum()
-    weights = mixture_weights(log_density, row_weights)
-    keep = np.flatnonzero(weights >= min(LEAST, float(weights.max())))
-    kept = mixture_weights(log_density[keep], row_weights)
-    shown = zip(candidates, log_density, weights, strict=True)
-    tried = [(candidate, float(own @ row_weights), float(weight)) for candidate, own, weight in shown]
-    total = float(logsumexp(log_density[keep] + np.log(np.maximum(kept, 1e-300))[:, None], axis=0) @ row_weights)
-    fits = [[own for (c, _, _), own in zip(jobs, found, strict=True) if c == place] for place in keep]
-    return Stack(fits, [candidates[int(place)] for place in keep], kept, tried, total)
+    going = np.arange(len(candidates))
+    means, weights = np.full(len(candidates), -np.inf), np.zeros(len(candidates))
+    for number, dealt in enumerate(parts):
+        jobs = [(int(c), number, part) for c in going for part in range(int(dealt.max()) + 1)]
+        for job, own in zip(jobs, Engine(n_threads).each(lambda job: fit(*job), jobs), strict=True):
+            found[job] = own
+            held = np.flatnonzero((dealt == job[2]) & counted)
+            if len(held):
+                each[number, job[0], held] = judge(own, held)
+        log_density = logsumexp(each[: number + 1][:, going][:, :, counted], axis=0) - np.log(number + 1)
+        means[going] = log_density @ row_weights
+        weights[:] = 0.0
+        weights[going] = mixture_weights(log_density, row_weights)
+        keep = weights[going] >= min(LEAST, float(weights.max()))
+        going, log_density = going[keep], log_density[keep]
+    kept = mixture_weights(log_density, row_weights)
+    tried = [(c, float(mean), float(weight)) for c, mean, weight in zip(candidates, means, weights, strict=True)]
+    total = float(logsumexp(log_density + np.log(np.maximum(kept, 1e-300))[:, None], axis=0) @ row_weights)
+    fits = [[own for (c, _, _), own in found.items() if c == place] for place in going]
+    return Stack(fits, [candidates[int(place)] for place in going], kept, tried, total)
 
 
 def mixture_weights(log_density: np.ndarray, row_weights: np.ndarray) -> np.ndarray:

@@ -11,21 +11,17 @@ from . import papers
 from .notices import print_lines
 from .options import (
     AsJson,
+    Columns,
     Data,
-    Decimal,
-    Delimiter,
-    Drop,
-    Encoding,
-    Format,
-    Header,
-    Ids,
-    Kinds,
-    Missing,
+    Layout,
+    Learning,
+    LongFile,
     Model,
-    Names,
     Output,
     Target,
-    Text,
+    TrainedColumns,
+    Where,
+    grouped,
 )
 from .reading import kinds_of, reader_of
 
@@ -33,8 +29,6 @@ HELP = """Generative models from files: train, predict, evaluate, inspect.
 
 "-" stands for standard input or output. Exit codes: 0 done, 1 a failure inside, 2 wrong usage, 3 bad data, 4 bad model
 file. Errors are one line; --debug shows where they arose."""
-MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best), lda (topics) or hmm (sequences)."""
 ClickException: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -80,105 +74,50 @@ def common(
 
 
 @app.command()
+@grouped
 def train(
     data: Data,
     output: Output,
-    model: Annotated[str, typer.Option(help=MODELS)] = "naive-bayes",
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help="ncll (conditional likelihood), hinge or nll (likelihood); by default hinge for words, else ncll."
-        ),
-    ] = None,
-    target: Target = None,
-    task: Annotated[
-        str, typer.Option(help="classification, regression, or auto: regression where the target has many fractions.")
-    ] = "auto",
-    seed: Annotated[int | None, typer.Option(help="Of random numbers.")] = 0,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any parameter.")] = None,
-    kind: Kinds = None,
-    drop: Drop = None,
-    id_: Ids = None,
-    text: Text = None,
-    numeric: Names = None,
-    categorical: Names = None,
-    holdout: Annotated[float, typer.Option(metavar="SHARE", help="Rows held out for scores; 0: none.")] = 0.2,
-    cv: Annotated[int | None, typer.Option(metavar="FOLDS", help="Scores by cross-validation instead.")] = None,
-    classes: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help="All classes, if a long file starts with few.")
-    ] = None,
-    memory: Annotated[
-        float, typer.Option(metavar="MB", help="Rows kept in memory; the rest is learned as a stream.")
-    ] = 256,
-    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 1 << 16,
-    max_words: Annotated[int | None, typer.Option(help="Of texts: only the most frequent words.")] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Processes of a dask cluster on this machine; a pattern of files in blocks."),
-    ] = None,
-    scheduler: Annotated[str | None, typer.Option(metavar="URL", help="Of a dask cluster: tcp://host:8786.")] = None,
-    scheduler_file: Annotated[str | None, typer.Option(metavar="FILE", help="Of a dask cluster.")] = None,
-    checkpoint: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Of data in blocks: from where the same training goes on.")
-    ] = None,
-    sequence: Annotated[
-        str | None, typer.Option(metavar="COL", help="Of hmm: which sequence a row is a step of.")
-    ] = None,
-    time: Annotated[str | None, typer.Option(metavar="COL", help="Of hmm: the order of the steps.")] = None,
-    format: Format = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    na: Missing = None,
+    learning: Learning,
+    columns: TrainedColumns,
+    layout: Layout,
+    long: LongFile,
+    where: Where,
 ) -> None:
     """Train a classifier or a regressor: suffice train adult.csv --target income -o adult.sfc
 
-    Says how the columns were read, scores on rows held out, and what was kept; the model is trained on all rows."""
-    from ..losses import LOSSES
-    from . import regression, scale, sequences, training
+    Prints how the columns were read, scores on rows held out, and what was chosen. The model is trained on all rows."""
+    from . import scale, sequences, training
     from .guarding import refuse_overwriting
-    from .holding import check
     from .notices import UsageError
 
-    if model not in (choices := (*training.CHOICES, *regression.MODELS)):
-        raise UsageError(f"--model {model!r} is not one of {', '.join(choices)}")
-    if task not in regression.TASKS:
-        raise UsageError(f"--task {task!r} is not one of {', '.join(regression.TASKS)}")
-    if loss is not None and loss not in LOSSES:
-        raise UsageError(f"--loss {loss!r} is not one of {', '.join(LOSSES)}")
+    training.check(learning)
     refuse_overwriting(output, data=data)
-    check(holdout, cv)
-    kinds = kinds_of(numeric, categorical, kind)
-    options: dict[str, Any] = {
-        "target": target,
-        "ignore": [*(drop or []), *(id_ or [])],
-        "text": text,
-        "bad_cells": "missing",
-    }
-    options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
+    model, params = learning.model, training.params_of(learning)
+    if model not in ("hmm", "gaussian-hmm") and (columns.sequence or columns.time):
+        raise UsageError(f"--sequence and --time are for --model hmm and gaussian-hmm, not for {model}")
+    kinds = kinds_of(columns)
     all_kinds = "categorical" if model == "categorical-nb" else kinds
-    where = scale.Where(workers, scheduler, scheduler_file, checkpoint)
-    if where or scale.is_pattern(data):
-        params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
-        options = scale.options_of(options, all_kinds, format, max_words)
-        scale.train(data, output, model=model, params=params, where=where, options=options)
+    ignore = [*(columns.drop or []), *(columns.id_ or [])]
+    options: dict[str, Any] = {"target": columns.target, "ignore": ignore, "text": columns.text} | layout.options()
+    if where or scale.is_pattern(data) or model in training.DENSITIES:
+        params |= {name: getattr(columns, name) for name in ("sequence", "time") if getattr(columns, name)}
+        blocks = scale.options_of(options, all_kinds, layout.format, long.max_words)
+        scale.train(data, output, model=model, params=params, where=where, options=blocks)
         return
-    reader = reader_of(data, format, chunk_rows=chunk_rows, kinds=all_kinds, **options)
-    params = ({} if loss is None else {"loss": loss}) | {"random_state": seed} | training.parsed(settings or [])
-    if model != "hmm" and (sequence or time):
-        raise UsageError(f"--sequence and --time are for --model hmm, not for {model}")
-    named = classes.split(",") if classes else None
-    asked = training.Asked(named, memory, max_words, kinds, text, holdout, cv, task)
-    with reader:
+    options |= {"bad_cells": "missing", "kinds": all_kinds, "chunk_rows": long.chunk_rows}
+    with reader_of(data, layout.format, **options) as reader:
         if model == "hmm":
-            sequences.train(reader, output, params=params, sequence=sequence, time=time)
+            sequences.train(reader, output, params=params, sequence=columns.sequence, time=columns.time)
         else:
-            training.train(reader, output, model=model, params=params, asked=asked)
+            asked = training.Asked(learning, long, kinds, columns.text)
+            training.train(reader, output, params=params, asked=asked)
 
 
 @app.command()
+@grouped
 def predict(
+    *,
     model: Model,
     data: Data = "-",
     output: Output = "-",
@@ -186,12 +125,7 @@ def predict(
     explain: Annotated[bool, typer.Option("--explain", help="Also what spoke most for the class (log-odds).")] = False,
     keep: Annotated[list[str] | None, typer.Option(metavar="COL", help="Copy a column of DATA, such as an id.")] = None,
     as_json: AsJson = False,
-    format: Format = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    na: Missing = None,
+    layout: Layout,
 ) -> None:
     """The class of every row, as CSV or lines of JSON. A cell that cannot be read is missing, with a warning."""
     from . import prediction, sequences
@@ -201,8 +135,8 @@ def predict(
     refuse_overwriting(output, data=data, model=model)
     trained, _ = model_from(model)
     options = prediction.reading_options(trained, with_target=False) | {"keep": keep or []}
-    options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
-    with reader_of(data, format or trained.reading_format, **options) as reader:
+    options |= layout.options()
+    with reader_of(data, layout.format or trained.reading_format, **options) as reader:
         if trained.format in sequences.FORMATS:
             sequences.predict(trained, reader, output, proba=proba, as_json=as_json)
         else:
@@ -210,17 +144,14 @@ def predict(
 
 
 @app.command()
+@grouped
 def evaluate(
+    *,
     model: Model,
     data: Data = "-",
     target: Target = None,
     as_json: AsJson = False,
-    format: Format = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    na: Missing = None,
+    layout: Layout,
 ) -> None:
     """Accuracy, log-loss, calibration error (15 bins), the losses per row, confusion; of a regressor RMSE, NLL, CRPS and coverage."""
     import json
@@ -232,8 +163,8 @@ def evaluate(
     options = prediction.reading_options(trained, with_target=True)
     if target is not None:
         options["target"] = target
-    options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
-    with reader_of(data, format or trained.reading_format, **options) as reader:
+    options |= layout.options()
+    with reader_of(data, layout.format or trained.reading_format, **options) as reader:
         room: Any = sequences if trained.format in sequences.FORMATS else prediction
         result = (regression if trained.is_regressor else room).evaluate(trained, reader)
     text = regression.lines if trained.is_regressor else prediction.evaluation_lines
@@ -241,18 +172,15 @@ def evaluate(
 
 
 @app.command()
+@grouped
 def compare(
+    *,
     first: Annotated[str, typer.Argument(metavar="A.sfc", help="A model file.")],
     second: Annotated[str, typer.Argument(metavar="B.sfc", help="Another one, of the same classes.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="Rows with labels that neither was trained on.")],
     target: Target = None,
     as_json: AsJson = False,
-    format: Format = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    na: Missing = None,
+    layout: Layout,
 ) -> None:
     """Two models on the same rows: scores side by side, and differences with their standard errors."""
     import json
@@ -260,28 +188,27 @@ def compare(
     from . import comparison, prediction
     from .errors import model_from
 
-    common = {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
     found = []
     for path in (first, second):
         trained, _ = model_from(path)
-        options = prediction.reading_options(trained, with_target=True) | common
+        options = prediction.reading_options(trained, with_target=True) | layout.options()
         options |= {} if target is None else {"target": target}
-        with reader_of(data, format or trained.reading_format, **options) as reader:
+        with reader_of(data, layout.format or trained.reading_format, **options) as reader:
             found.append(comparison.scored(trained, reader))
     result = comparison.compared(found[0], found[1], (first, second))
     print_lines([json.dumps(result, ensure_ascii=False)] if as_json else comparison.lines(result))
 
 
 @app.command()
+@grouped
 def report(
+    *,
     model: Model,
     data: Data = "-",
     output: Output = "report.html",
     target: Target = None,
     max_rows: Annotated[int, typer.Option(min=1, help="Rows read for the report.")] = 100_000,
-    format: Format = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
+    layout: Layout,
 ) -> None:
     """One page of HTML about a model on rows: scores, reliability, columns that tell, worst rows. Needs no network."""
     from . import prediction, reporting
@@ -292,7 +219,8 @@ def report(
     options = prediction.reading_options(trained, with_target=True)
     if target is not None:
         options["target"] = target
-    with reader_of(data, format or trained.reading_format, header=header, delimiter=delimiter, **options) as reader:
+    options |= layout.options()
+    with reader_of(data, layout.format or trained.reading_format, **options) as reader:
         reporting.report(trained, reader, output, max_rows)
 
 
@@ -319,21 +247,14 @@ def inspect(
 
 
 @app.command()
+@grouped
 def convert(
+    *,
     data: Data,
     output: Annotated[str, typer.Argument(metavar="OUT", help="The new file; its name tells the format.")],
     to: Annotated[str | None, typer.Option(help="The new format, if the name does not tell.")] = None,
-    target: Target = None,
-    kind: Kinds = None,
-    drop: Drop = None,
-    numeric: Names = None,
-    categorical: Names = None,
-    format: Format = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    na: Missing = None,
+    columns: Columns,
+    layout: Layout,
 ) -> None:
     """Between CSV, TSV, Parquet, svmlight and text, in chunks."""
     from . import conversion
@@ -341,9 +262,9 @@ def convert(
 
     refuse_overwriting(output, data=data)
     to = conversion.format_named(output, to)
-    options: dict[str, Any] = {"target": target, "kinds": kinds_of(numeric, categorical, kind), "ignore": drop or []}
-    options |= {"header": header, "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "na": na}
-    with reader_of(data, format, **options) as reader:
+    options: dict[str, Any] = {"target": columns.target, "kinds": kinds_of(columns), "ignore": columns.drop or []}
+    options |= layout.options()
+    with reader_of(data, layout.format, **options) as reader:
         conversion.convert(reader, output, to)
 
 

@@ -29,6 +29,8 @@ def summary(trained: Trained, head: dict[str, Any]) -> dict[str, Any]:
         "features": int(model.n_features_in_),
         "target": trained.target,
         "classes": {str(label): _prior(model, k) for k, label in enumerate(getattr(model, "classes_", ()))},
+        "chosen": choice if isinstance(choice := getattr(model, "choice_", None), str) else None,
+        "held_out_log_density": _plain(getattr(model, "held_out_log_density_", None)),
         "epochs": _plain(getattr(model, "n_iter_", None)),
         "bytes": sum(member["size"] for member in head["members"].values()),
     }
@@ -144,10 +146,16 @@ def lines(about: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
     versions = ", ".join(f"{name} {version}" for name, version in about["written_by"].items())
     yield f"{about['class']}({params})"
     yield f"format version {about['format_version']}, {about['bytes']:,} bytes of arrays, written by {versions}"
-    yield f"{about['features']:,} features ({about['data']}), target {about['target']!r}, epochs {about['epochs']}"
-    yield ""
-    rows = [[label, "" if p is None else f"{p:.4f}"] for label, p in about["classes"].items()]
-    yield from aligned([["class", "probability"], *rows])
+    epochs = "" if about["epochs"] is None else f", epochs {about['epochs']}"
+    yield f"{about['features']:,} features ({about['data']}), target {about['target']!r}{epochs}"
+    if about["chosen"]:
+        yield f"chosen: {about['chosen']}"
+    if isinstance(about["held_out_log_density"], float):
+        yield f"held-out log density: {about['held_out_log_density']:.4f}"
+    if about["classes"]:
+        rows = [[label, "" if p is None else f"{p:.4f}"] for label, p in about["classes"].items()]
+        yield ""
+        yield from aligned([["class", "probability"], *rows])
     if found.get("columns"):
         yield ""
         yield "most telling columns (mean size of what each adds to the log-odds)"

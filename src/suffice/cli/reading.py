@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .options import Columns
+
 
 def reader_of(path: str, format: str | None, **options: Any) -> Any:
     from ..files import FORMATS, read
@@ -22,13 +24,12 @@ def reader_of(path: str, format: str | None, **options: Any) -> Any:
         return read(path, format=format, **options)
 
 
-def kinds_of(
-    numeric: list[str] | None, categorical: list[str] | None, kinds: list[str] | None = None
-) -> dict[str, str]:
+def kinds_of(columns: Columns) -> dict[str, str]:
+    """{column: kind} that --kind, --numeric and --categorical ask for."""
     from .notices import UsageError
 
-    found = dict.fromkeys(numeric or [], "numeric") | dict.fromkeys(categorical or [], "categorical")
-    for pair in kinds or []:
+    found = dict.fromkeys(columns.numeric or [], "numeric") | dict.fromkeys(columns.categorical or [], "categorical")
+    for pair in columns.kind or []:
         name, equals, kind = pair.rpartition("=")
         if not equals or kind not in ("numeric", "categorical"):
             raise UsageError(f"--kind {pair!r} is not of the form COL=numeric or COL=categorical")

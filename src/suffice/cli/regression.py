@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from ..files import DataError, Reader, Table
 from ..files.trained import Trained, prepared, stacked
 from ..saving import save
 from .errors import data_errors, estimator_with
-from .notices import UsageError, say
+from .holding import held_out_numbers
+from .notices import UsageError, say, show
+from .options import Learning
 
 TASKS = ("auto", "classification", "regression")
 MODELS = ("mixture-regressor", "gaussian-regressor")
@@ -48,24 +51,30 @@ def is_regression(task: str, model: str, labels: np.ndarray, target: str | None)
 
 
 def train(
-    reader: Reader, tables: list[Table], rest: Iterator[Table], output: str, *, model: str, params: dict[str, Any]
-) -> None:
-    """Fit a regressor to the tables, then learn the rest of the file as a stream."""
+    reader: Reader, tables: list[Table], rest: Iterator[Table], output: str, *, learning: Learning, params: dict[str, Any],
+    update: Callable,
+) -> None:  # fmt: skip
+    """Fit a regressor to the tables, then learn the rest of the file as a stream; scores of rows held out where there is no rest."""
     start = time.perf_counter()
     if reader.format in ("svmlight", "text"):
         raise UsageError(f"regression needs a table (CSV, TSV, Parquet), and {reader.name} is {reader.format}")
-    estimator = estimator_of(model, params)
+    estimator = estimator_of(learning.model, params)
     trained = prepared(estimator, tables, reader.format, None)
-    n_rows = 0
+    following = next(rest, None)
     with data_errors(reader.name):
         X, y = rows_of(trained, tables)
+        scores = ""
+        if following is None:
+            scores = held_out_numbers(estimator, X, y, learning.holdout, learning.cv, update)
         estimator.fit(X, y)
-        n_rows += len(y)
-        for table in rest:
+        n_rows = len(y)
+        for table in () if following is None else chain([following], rest):
             X, y = rows_of(trained, [table])
             estimator.partial_fit(X, y)
             n_rows += len(y)
     save(trained, sys.stdout.buffer if output == "-" else output)
+    if scores:
+        show(scores)
     say(
         f"{type(estimator).__name__} on {n_rows:,} rows, {estimator.n_features_in_:,} features in {time.perf_counter() - start:.1f} s "
         f"({estimator.choice_}) -> {output}"

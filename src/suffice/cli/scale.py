@@ -7,30 +7,18 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from ..engines.blocks import BlockEngine, Threads, engine
 from ..files.dataset import Dataset
 from ..files.table import MISSING
 from ..saving import save
-from .errors import data_errors
+from .errors import data_errors, estimator_with
 from .notices import UsageError, say, show
+from .options import Where
 from .progress import progress
-from .training import _kept, estimator_of, try_output
-
-
-@dataclass(frozen=True)
-class Where:
-    """Who works."""
-
-    workers: int | None = None  # processes of a cluster on this machine
-    scheduler: str | None = None
-    scheduler_file: str | None = None
-    checkpoint: str | None = None
-
-    def __bool__(self) -> bool:
-        return any(value is not None for value in vars(self).values())
+from .training import DENSITIES, _kept, estimator_of, try_output
 
 
 def is_pattern(path: str) -> bool:
@@ -39,7 +27,7 @@ def is_pattern(path: str) -> bool:
 
 def options_of(options: dict[str, Any], kinds: Any, format: str | None, max_words: int | None) -> dict[str, Any]:
     """The options of a reader as a Dataset has them."""
-    given = {name: value for name, value in options.items() if name not in ("bad_cells", "na")}
+    given = {name: value for name, value in options.items() if name != "na"}
     if options.get("na") is not None:
         given["missing"] = (*MISSING, *options["na"])
     return {**given, "kinds": kinds or None, "format": format, "max_words": max_words}
@@ -85,33 +73,48 @@ def train(path: str, output: str, *, model: str, params: dict[str, Any], where: 
     try_output(output)
     with data_errors(path), progress("reading in blocks") as update, engine_at(where) as chosen, engine(chosen):
         data = Dataset(path, **options)
-        data.plain = True
         update(None, f"{len(data)} blocks")
-        found = data.survey(chosen)
-        if not found.labels:
-            raise UsageError(f"{path} has no labels: name their column with --target")
-        estimator = estimator_of(model, data.format if not data.text else "text", data.layout.kinds, params)
-        report = estimator._report
-
-        def shown(number: int, line: dict) -> None:
-            update(None, said(chosen, line))
-            if estimator.verbose:
-                report(number, line)
-
-        estimator._report = shown
-        verbose, estimator.verbose = estimator.verbose, 1
-        try:
-            estimator.fit(data)
-        finally:
-            estimator.verbose = verbose
-            del estimator._report
-    save(data.trained_as(estimator), output)
+        if model in DENSITIES:
+            module, _, name = DENSITIES[model].partition(":")
+            estimator = estimator_with(getattr(import_module(module), name), params)
+            fit(estimator, data, chosen, update)
+            n_rows, made = sum(drawn.n_units for drawn in data.surveyed.drawn), estimator
+        else:
+            data.plain = True
+            found = data.survey(chosen)
+            if not found.labels:
+                raise UsageError(f"{path} has no labels: name their column with --target")
+            estimator = estimator_of(model, data.format if not data.text else "text", data.layout.kinds, params)
+            fit(estimator, data, chosen, update)
+            n_rows, made = found.n_rows, data.trained_as(estimator)
+    save(made, output)
     show(_kept(estimator))
+    if data.layout.vocabulary is not None and hasattr(estimator, "top_words"):
+        show("\n".join(" ".join(words) for words in estimator.top_words(data.layout.vocabulary)))
+    classes = f", {len(estimator.classes_)} classes" if hasattr(estimator, "classes_") else ""
     say(
-        f"{type(estimator).__name__} on {found.n_rows:,} rows in {len(data)} blocks, {estimator.n_features_in_:,} features, "
-        f"{len(estimator.classes_)} classes in {time.perf_counter() - start:.1f} s, {chosen.rounds} rounds by "
+        f"{type(estimator).__name__} on {n_rows:,} {'sequences' if 'sequence' in params else 'rows'} in {len(data)} blocks, "
+        f"{estimator.n_features_in_:,} features{classes} in {time.perf_counter() - start:.1f} s, {chosen.rounds} rounds by "
         f"{len(chosen.processes)} process{'es' if len(chosen.processes) > 1 else ''} -> {output}"
     )
+
+
+def fit(estimator: Any, data: Dataset, chosen: BlockEngine, update: Any) -> None:
+    """Fit, with a line of progress a pass."""
+    report = estimator._report
+
+    def shown(number: int, line: dict) -> None:
+        update(None, said(chosen, line))
+        if verbose:
+            report(number, line)
+
+    estimator._report = shown
+    verbose, estimator.verbose = estimator.verbose, 1
+    try:
+        estimator.fit(data)
+    finally:
+        estimator.verbose = verbose
+        del estimator._report
 
 
 def said(chosen: BlockEngine, line: dict) -> str:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -17,13 +17,16 @@ import numpy as np
 from ..files import DataError, Reader, Table
 from ..files.table import CATEGORICAL, NUMERIC
 from ..files.trained import Trained, prepared, stacked
+from ..losses import LOSSES
 from ..saving import save
 from ..saving.atomic import try_path
 from . import regression
 from .columns import Arrangement
 from .errors import data_errors, estimator_with
+from .holding import check as check_holding
 from .holding import held_out
 from .notices import UsageError, say, show
+from .options import Learning, LongFile
 from .progress import progress, shown_passes
 
 MODELS = {
@@ -40,52 +43,73 @@ MODELS = {
     "hmm": ("suffice.hmm:HMMClassifier", {NUMERIC, CATEGORICAL}),
     "table": ("suffice.table:TableClassifier", {NUMERIC, CATEGORICAL}),
 }
+DENSITIES = {  # models without labels; what is saved is the estimator alone
+    "gaussian-mixture": "suffice.mixture:GaussianMixture",
+    "gaussian-hmm": "suffice.hmm:GaussianHMM",
+    "topics": "suffice.topic:LatentDirichletAllocation",
+}
 CHOICES = ["naive-bayes", *MODELS]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """How to train, beside the model and its parameters."""
+    """How to train, beside the parameters of the model."""
 
-    classes: Sequence[str] | None = None
-    memory: float = 256.0  # MB
-    max_words: int | None = None
-    kinds: Mapping[str, str] = field(default_factory=dict)
+    learning: Learning
+    long: LongFile
+    kinds: Mapping[str, str]
     text: str | None = None
-    holdout: float = 0.2
-    folds: int | None = None
-    task: str = "auto"
 
 
-def train(reader: Reader, output: str, *, model: str, params: dict[str, Any], asked: Asked) -> None:
+def check(learning: Learning) -> None:
+    """Refuse names and shares that do not exist."""
+    for option, choices in (
+        ("model", (*CHOICES, *regression.MODELS, *DENSITIES)),
+        ("task", regression.TASKS),
+        ("loss", LOSSES),
+    ):
+        value = getattr(learning, option)
+        if value is not None and value not in choices:
+            raise UsageError(f"--{option} {value!r} is not one of {', '.join(choices)}")
+    check_holding(learning.holdout, learning.cv)
+
+
+def params_of(learning: Learning) -> dict[str, Any]:
+    """Parameters of the estimator."""
+    loss = {} if learning.loss is None else {"loss": learning.loss}
+    return loss | {"random_state": learning.seed} | parsed(learning.settings or [])
+
+
+def train(reader: Reader, output: str, *, params: dict[str, Any], asked: Asked) -> None:
     """Fit what fits into memory as a whole; of a longer file, learn the rest as a stream."""
     start = time.perf_counter()
+    model = asked.learning.model
     try_output(output)
     with progress("reading") as update:
-        tables, following = _first_tables(reader, asked.memory, update)
+        tables, following = _first_tables(reader, asked.long.memory, update)
         if tables[0].y is None:
             raise DataError(f"{reader.name} has no labels: name their column with --target")
         tables, rest, format, arrangement = _arranged(tables, following, reader, asked)
         if arrangement is not None:
             arrangement.say()
-        if regression.is_regression(asked.task, model, tables[0].y, tables[0].target):
-            regression.train(reader, tables, iter(rest), output, model=model, params=params)
+        if regression.is_regression(asked.learning.task, model, tables[0].y, tables[0].target):
+            regression.train(reader, tables, iter(rest), output, learning=asked.learning, params=params, update=update)
             return
         estimator = estimator_of(model, format, tables[0].kinds, params)
         text = asked.text if arrangement is None else arrangement.text
         with data_errors(reader.name):
-            trained = prepared(estimator, tables, format, asked.max_words, text)
+            trained = prepared(estimator, tables, format, asked.long.max_words, text)
         n_rows = sum(table.n_rows for table in tables)
         scores = ""
         if following is None:
             with data_errors(reader.name):
                 X, y = _labelled(trained, tables, None)
                 _doubt(y, trained.target)
-                scores = held_out(estimator, X, y, asked.holdout, asked.folds, update)
+                scores = held_out(estimator, X, y, asked.learning.holdout, asked.learning.cv, update)
                 with shown_passes(estimator, update):
                     estimator.fit(X, y)
         else:
-            n_rows += _stream(trained, tables, rest, reader, asked.classes, update)
+            n_rows += _stream(trained, tables, rest, reader, classes_of(asked.long), update)
     save(trained, sys.stdout.buffer if output == "-" else output)
     for line in filter(None, [_kept(estimator), scores]):
         show(line)
@@ -264,6 +288,11 @@ def estimator_of(name: str, format: str, kinds: Any, params: dict[str, Any]) -> 
             "are gaussian-nb and categorical-nb"
         ) from error
     return estimator_with(cls, params)
+
+
+def classes_of(long: LongFile) -> list[str] | None:
+    """The classes that --classes names."""
+    return long.classes.split(",") if long.classes else None
 
 
 def parsed(settings: Sequence[str]) -> dict[str, Any]:

@@ -48,6 +48,34 @@ class Placed:
     def __len__(self) -> int:
         return len(self.sources)
 
+    def some(self, numbers: Iterable[int]) -> Placed:
+        """Some of the blocks, in their order."""
+        which = sorted(int(number) for number in numbers)
+        kept = None if self.kept is None else [self.kept[number] for number in which]
+        return Placed([self.sources[number] for number in which], self.prepare, kept)
+
+
+class Kept:
+    """Of every block a value that stays where its rows are, from one sum to the next. A copy, or a file, has the values themselves."""
+
+    _fields = ("values",)
+
+    def __init__(self, values: Any, fetch: Callable | None = None) -> None:
+        self.held, self._fetch = values, fetch
+
+    @property
+    def values(self) -> list:
+        return list(self.held) if self._fetch is None else self._fetch(self.held)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        return self._fetch is not None
+
+    def __deepcopy__(self, memo: Any) -> Kept:
+        from copy import deepcopy
+
+        return Kept(deepcopy(self.values, memo))
+
 
 def rows_of(source: Any, prepare: Any) -> Any:
     found = source.load()
@@ -112,13 +140,16 @@ class BlockEngine(ABC):
         """The sum of `function(rows, *shared)` over the blocks."""
 
     @abstractmethod
+    def sum_keeping(self, function: Callable, blocks: Placed, kept: Kept | None, *shared: Any) -> tuple[Any, Kept]:
+        """The sum of the first parts of `function(rows, kept, *shared)`; and the second parts, for `kept` of the next sum."""
+
+    @abstractmethod
     def each(self, function: Callable, blocks: Placed, *shared: Any) -> Iterator:
         """`function(rows, *shared)` of every block, in their order."""
 
     def one(self, function: Callable, blocks: Placed, number: int, *shared: Any) -> Any:
         """`function(rows, *shared)` of one block."""
-        kept = None if blocks.kept is None else [blocks.kept[number]]
-        return next(self.each(function, Placed([blocks.sources[number]], blocks.prepare, kept), *shared))
+        return next(self.each(function, blocks.some([number]), *shared))
 
     def _noted(self, found: Found) -> Any:
         self.rounds += 1
@@ -149,6 +180,24 @@ class Threads(BlockEngine):
     def sum(self, function, blocks, *shared):
         here = frozenset([os.getpid()])
         return self._noted(tree((Found(value, here) for value in self.each(function, blocks, *shared)), fold_found))
+
+    @override
+    def sum_keeping(self, function, blocks, kept, *shared):
+        here, stays = frozenset([os.getpid()]), []
+
+        def work(pair: tuple) -> tuple:
+            rows = rows_of(pair[0], blocks.prepare) if blocks.kept is None else pair[0]
+            return function(rows, pair[1], *shared)
+
+        rows = blocks.sources if blocks.kept is None else blocks.kept
+        pairs = list(zip(rows, [None] * len(blocks) if kept is None else kept.values, strict=True))
+
+        def values() -> Iterator[Found]:
+            for value, own in self._engine.each(work, pairs):
+                stays.append(own)
+                yield Found(value, here)
+
+        return self._noted(tree(values(), fold_found)), Kept(stays)
 
     @override
     def each(self, function, blocks, *shared):

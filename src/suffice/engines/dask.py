@@ -6,10 +6,12 @@ dask collections, are futures: what is lost is made again from its source. A blo
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -17,12 +19,13 @@ from uuid import uuid4
 
 from typing_extensions import override
 
-from .blocks import BlockEngine, Found, Placed, fold_found, rows_of, tree
+from .blocks import BlockEngine, Found, Kept, Placed, fold_found, rows_of, tree
 
 IMPORTS = 350 << 20  # bytes of a worker's imports, and some
 BLOCKS = 4  # times a block's bytes that a thread of a worker needs
 KEPT = 0.3  # of the workers' memory that kept rows may take
 RETRIES = 5  # of a task that fails by an error of the machine
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
 
 class DaskEngine(BlockEngine):
@@ -109,24 +112,40 @@ class DaskEngine(BlockEngine):
             for number, call in enumerate(calls)
         ]
 
-    def _futures(self, function: Callable, blocks: Placed, shared: tuple) -> list:
+    def _futures(self, function: Callable, blocks: Placed, shared: tuple, kept: list | None = None) -> list:
+        """Of every block; `kept` are futures of what it was left with."""
         from distributed import Future
 
         own = tuple(value if isinstance(value, Future) else self.publish(value) for value in shared)
-        if blocks.kept is not None:
-            calls = [(work_kept, function, rows, *own) for rows in blocks.kept]
-        else:
-            calls = [(work, function, len(own), *own, blocks.prepare, *self._part(source)) for source in blocks.sources]
-        return self._submitted(function.__name__, calls)
+        n_shared, name = len(own) + (kept is not None), function.__name__
+        calls = []
+        for number, source in enumerate(blocks.sources):
+            args = own if kept is None else (kept[number], *own)
+            if blocks.kept is not None:
+                calls.append((work_kept, function, blocks.kept[number], *args))
+            else:
+                calls.append((work, function, n_shared, *args, blocks.prepare, *self._part(source)))
+        return self._submitted(name, calls)
 
     # -- sums ---------------------------------------------------------------------------------------------------------
 
     @override
     def sum(self, function, blocks, *shared):
-        top = tree(
-            self._futures(function, blocks, shared), lambda *own: self._submitted("fold", [(fold_found, *own)])[0]
-        )
+        return self._folded(self._futures(function, blocks, shared), blocks)
+
+    def _folded(self, futures: list, blocks: Placed) -> Any:
+        top = tree(futures, lambda *own: self._submitted("fold", [(fold_found, *own)])[0])
         return self._noted(self._result(top, blocks))
+
+    @override
+    def sum_keeping(self, function, blocks, kept, *shared):
+        if kept is None:
+            kept = Kept([None] * len(blocks))
+        held = kept.held if kept.is_elsewhere else self._submitted("kept", [(same, value) for value in kept.values])
+        pairs = self._futures(function, blocks, shared, held)
+        stays = self._submitted("stays", [(second, pair) for pair in pairs])
+        total = self._folded(self._submitted("first", [(first, pair) for pair in pairs]), blocks)
+        return total, Kept(stays, self.client.gather)
 
     @override
     def each(self, function, blocks, *shared) -> Iterator:
@@ -160,9 +179,17 @@ def same(value: Any) -> Any:
     return value
 
 
+def first(found: Found) -> Found:
+    return Found(found.value[0], found.processes)
+
+
+def second(found: Found) -> Any:
+    return found.value[1]
+
+
 def made(prepare: Any, source: Any, *raw: Any) -> Any:
     """Rows of a source, or of what a part of a dask collection held."""
-    alone()
+    settled()
     if not raw:
         return rows_of(source, prepare)
     found = source(*raw)
@@ -175,16 +202,25 @@ def work(function: Callable, n_shared: int, *args: Any) -> Found:
 
 
 def work_kept(function: Callable, rows: Any, *shared: Any) -> Found:
-    alone()
+    settled()
     return Found(function(rows, *shared), frozenset([os.getpid()]))
 
 
 @cache
-def alone() -> None:
-    """Products of matrices use one thread, for as long as the worker lives: with more, their bits depend on the machine."""
+def settled() -> None:
+    """The process of a worker as sums need it, for as long as it lives.
+
+    Products of matrices use one thread: with more, their bits depend on the machine. Memory of temporary arrays is used again: dask has
+    malloc give back all above 64 kB (MALLOC_TRIM_THRESHOLD_), and page faults then cost an E-step half its time again.
+    """
     from threadpoolctl import ThreadpoolController
 
     ThreadpoolController().limit(limits=1, user_api="blas")
+    if "MALLOC_TRIM_THRESHOLD_" in os.environ:
+        with suppress(OSError, AttributeError):  # another library than glibc
+            library = ctypes.CDLL(None)
+            library.mallopt(M_MMAP_THRESHOLD, 4 << 20)
+            library.mallopt(M_TRIM_THRESHOLD, 64 << 20)
 
 
 @cache

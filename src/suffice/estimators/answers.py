@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +16,7 @@ from ..reading.frames_back import as_given
 from ..reading.guards import one_blas_thread
 from ..structures.groups import Groups, drawn
 from .kinds import Seed
+from .lazily import by_blocks, summed
 
 
 def log_posterior(scores: np.ndarray, class_count: np.ndarray, rivalry: float = 1.0) -> np.ndarray:
@@ -41,6 +43,7 @@ class Answers:
     _validated: Any
     _answering: Groups
 
+    @by_blocks
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """log p(x, y) for every row and class (without parts that no class depends on); missing cells are integrated out."""
         check_is_fitted(self)
@@ -50,6 +53,7 @@ class Answers:
         with one_blas_thread():
             return self._answering.class_scores(self.moments_, rows, n_threads(self.n_jobs))
 
+    @by_blocks
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """log p(y | x). Scores are first multiplied by `temperature_` where the loss does not calibrate itself, rivals of the best
         class are told apart `rivalry_` times as sharply, and the share `background_` of the class frequencies is mixed in where
@@ -60,10 +64,12 @@ class Answers:
             logs = np.log((1.0 - self.background_) * np.exp(logs) + self.background_ * shares(self.class_count_))
         return logs
 
+    @by_blocks
     def predict_proba(self, X: Any) -> np.ndarray:
         """p(y | x)."""
         return np.exp(self.predict_log_proba(X))
 
+    @by_blocks
     def predict(self, X: Any, cost: Any = None) -> np.ndarray:
         """The most probable class, or the one of least expected cost.
 
@@ -85,11 +91,17 @@ class Answers:
             )
         return self.classes_[(self.predict_proba(X) @ cost).argmin(axis=1)]
 
+    @by_blocks
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x): the log-density of every row (of its observed cells)."""
         check_is_fitted(self)
         X = self._new_rows(X)
         return logsumexp(self._joint(X), axis=1) + self._stored_model.log_base_measure(X)
+
+    @summed
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy of `predict`; of data in blocks by their own labels, or by y as a dask collection."""
+        return float(ClassifierMixin.score(cast(Any, self), X, y, sample_weight))
 
     def sample(self, n_samples: int = 1, y: Any = None, random_state: Seed = None) -> Any:
         """Draw rows and labels from the model.

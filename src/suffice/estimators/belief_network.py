@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,16 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..learners.watch import Watch
 from ..reading.guards import all_or_nothing, one_blas_thread
-from ..structures.network import Network, sample_hidden, sample_visible
+from ..structures.network import sample_hidden, sample_visible
 from .contract import Contract
 from .kinds import Path, Seed
 from .network_rows import checked_rows
 
 __all__ = ["SigmoidBeliefNetwork"]
-
-PASSED_ON = ("data", "learner", "m_step", "max_iter", "batch_size", "n_sweeps", "n_samples", "inner_updates", "rate",
-             "step", "joint_step", "greedy_share", "alpha", "penalty", "dispersion", "activity", "max_weight",
-             "learning_rate", "max_minutes", "n_jobs")  # fmt: skip
 
 COUNT = [Interval(Integral, 1, None, closed="left")]
 
@@ -247,10 +244,11 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
 
         is_seed = isinstance(self.random_state, Integral)
         seed = int(self.random_state) if is_seed else self._fit_seed(watch)
-        chosen = {name: getattr(self, name) for name in PASSED_ON}
+        chosen = {each.name: getattr(self, each.name) for each in fields(Settings) if hasattr(self, each.name)}
+        chosen["hidden"] = tuple(int(n) for n in self.hidden)
         chosen["max_iter"] = None if self.max_iter == "auto" else self.max_iter
         average = 0.3 if self.learner == "gibbs" else 0.0  # a posterior mean instead of one draw
-        return Settings(hidden=tuple(int(n) for n in self.hidden), seed=seed, average=average, **chosen)
+        return Settings(seed=seed, average=average, **chosen)
 
     def _check_loaded(self) -> None:
         from . import loaded
@@ -313,15 +311,15 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         seed = self.random_state if random_state is None else random_state
         seed = int(seed) if isinstance(seed, Integral) else check_random_state(seed).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
-        first = (
-            sample_hidden(self.network_, n_samples, rng)[0]
-            if label is None
-            else self._given(label, n_samples, seed, n_sweeps)
-        )
+        if label is None:
+            first = sample_hidden(self.network_, n_samples, rng)[0]
+        else:
+            first = self._hidden_given(label, n_samples, seed, n_sweeps)
         return sample_visible(self.network_, first, rng)[:, : self.n_features_in_]
 
-    def _given(self, label: Any, n_samples: int, seed: int, n_sweeps: int) -> np.ndarray:
-        from ..learners.network.monte_carlo import Chunk, Tables, VisibleRows, ancestral
+    def _hidden_given(self, label: Any, n_samples: int, seed: int, n_sweeps: int) -> np.ndarray:
+        from ..evaluation.belief_network import sample_posterior
+        from ..learners.network.monte_carlo import VisibleRows
 
         self._check_unchanged()
         if not self.with_labels:
@@ -330,12 +328,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
             raise ValueError(f"label={label!r} is not one of {self.classes_.tolist()}")
         X = np.full((n_samples, self.network_.sizes[0]), np.nan)
         X[:, self.n_features_in_ :] = (self.classes_ == label).astype(float)
-        rows, visible = np.arange(n_samples), VisibleRows(X, self.data)
-        hidden = ancestral(self.network_, seed, rows)
-        chunk = Chunk(Tables(self.network_), visible.dense(rows), hidden, rows, visible.missing_at(rows), precise=True)
-        for k in range(n_sweeps):
-            chunk.sweep(seed, k, beta=min(1.0, 2 * (k + 1) / n_sweeps))
-        return chunk.hidden[0]
+        return sample_posterior(self.network_, VisibleRows(X, self.data), n_sweeps, seed)
 
     def nearest_words(self, word: str, vocabulary: Any, n_words: int = 5) -> list[str]:
         """Words whose weight columns are nearest in Euclidean distance (paper, Table 3)."""
@@ -349,15 +342,3 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         distance = ((columns - columns[vocabulary.index(word)]) ** 2).sum(1)
         distance[vocabulary.index(word)] = np.inf
         return [vocabulary[i] for i in np.argsort(distance, kind="stable")[:n_words]]
-
-
-def load_network(path: Any) -> Network:
-    """The network of a checkpoint: to look at a fit that is still going."""
-    from ..saving.checkpoints import load_checkpoint
-
-    found = load_checkpoint(path)
-    states = [snapshot.state for snapshot in found.under_way.values()] + [entry.result for entry in found.done.values()]
-    networks = [state.moments for state in states if isinstance(getattr(state, "moments", None), Network)]
-    if not networks:
-        raise ValueError(f"checkpoint={str(path)!r} is of {found.identity['estimator']} and has no network in it yet")
-    return networks[0]

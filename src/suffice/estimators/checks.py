@@ -85,27 +85,3 @@ def check_class_prior(class_prior: Any, classes: np.ndarray) -> None:
             f"class_prior={class_prior!r} must be {len(classes)} probabilities above 0 that add up to 1, "
             f"in the order of the classes {classes!r}"
         )
-
-
-def check_fits_together(
-    name: str, structure: Any, moments: Any, n_features: int, n_outcomes: int | None, width: int = 1
-) -> None:
-    """After reading from a file: arrays of the structure's own shapes, finite, with masses that are masses."""
-    total = sum(int(np.size(array)) for array in moments.arrays())
-    wanted = structure.n_outcomes if n_outcomes is None else n_outcomes * width
-    if (
-        structure.n_features != n_features
-        or structure.n_outcomes != wanted
-        or not 0 < n_features <= max(total, 1)
-        or wanted > total
-    ):
-        raise ValueError(f"the file's {name} does not fit together: classes, columns and parameters differ in number")
-    template = structure.no_statistics()
-    shapes = [np.shape(array) for array in template.arrays()]
-    if type(template) is not type(moments) or [np.shape(array) for array in moments.arrays()] != shapes:
-        raise ValueError(
-            f"the file's {name} has parameters of the wrong shape: {[np.shape(array) for array in moments.arrays()]}"
-        )
-    mass = np.asarray(moments.mass, dtype=float)
-    if not moments.is_finite() or (mass < 0).any() or not mass.sum() > 0:
-        raise ValueError(f"the file's {name} has parameters that are not finite or not positive")

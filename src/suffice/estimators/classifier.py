@@ -347,5 +347,4 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         return self._structure(self._reader_, rows, len(self.classes_), np.ones(rows.shape[0]))
 
     def __sklearn_tags__(self) -> Any:
-        tags = self._tagged(super().__sklearn_tags__(), self._reader())
-        return tags
+        return self._tagged(super().__sklearn_tags__(), self._reader())

@@ -55,7 +55,7 @@ def check_classifier(model: Any) -> None:
     n_classes, n_features = check_classes(model), check_columns(model)
     require(isinstance(model._answering, Groups), f"_answering must be a Groups, and is {described(model._answering)}")
     check_reader(model, n_features)
-    check_structure(model, n_classes * model._answering.width, n_features)
+    check_structure(model, n_classes * model._answering.width, model._reader_.n_placed(n_features))
     check_alike("_answering.structure", model._answering.structure, model._stored_model)
     check_numbers(model, NUMBERS)
     require(len(model.class_count_) == n_classes, f"class_count_ must be {n_classes} numbers")

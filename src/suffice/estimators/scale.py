@@ -32,9 +32,9 @@ class Scaled:
     sample: Part
     class_count: Any = None  # weights of the classes
 
-    def rows(self, prepare: Any, model: Any) -> BlockRows:
+    def rows(self, prepare: Any, model: Any, kind: type = BlockRows) -> Any:
         """All rows, as `prepare` makes them."""
-        return BlockRows(self.engine, self.data, prepare, self.survey.n_bytes, model)
+        return kind(self.engine, self.data, prepare, self.survey.n_bytes, model)
 
     def labelled_rows(self, estimator: Any, reader: Any, model: Any, recipe: Any) -> BlockRows:
         """All rows that have a label, of a classifier; sets `class_count`."""
@@ -64,8 +64,12 @@ def is_scaled(X: Any) -> bool:
     return isinstance(X, Blocks) or is_collection(X)
 
 
-def scaled(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, labelled: bool) -> Scaled | None:
-    """The data in blocks, after a first pass over them; None where X is rows in memory."""
+def scaled(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, labelled: bool, sequences: Any = None, lengths: Any = None,
+    cells: str | None = None,
+) -> Scaled | None:  # fmt: skip
+    """The data in blocks, after a first pass over them; None where X is rows in memory. `sequences` is (their column,) where rows are
+    steps."""
     if not is_scaled(X):
         return None
     name, engine = type(estimator).__name__, chosen_engine(getattr(estimator, "n_jobs", None))
@@ -75,14 +79,19 @@ def scaled(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, 
             raise ValueError(
                 "X is a Dataset, which has its own labels (target=) and weights (weight=): leave y and sample_weight out"
             )
+        if lengths is not None:
+            raise ValueError(
+                "lengths are of rows of a dask.array: name the column of the sequences of a Dataset (sequence=)"
+            )
     else:
-        data, engine = collected(X, y, sample_weight), _on_cluster(engine)
+        data, engine = collected(X, y, sample_weight, lengths), _on_cluster(engine)
     if getattr(estimator, "warm_start", False):
         raise ValueError(
             f"warm_start=True: {name} on data in blocks begins at the fit of a sample; set warm_start=False"
         )
-    reader = estimator._reader()
-    survey = data.survey(engine, "categories" if reader.has_categories else "gaps")
+    if cells is None:
+        cells = "categories" if estimator._reader().has_categories else "gaps"
+    survey = data.survey(engine, cells, sequences)
     if labelled and not survey.labels:
         raise ValueError(f"{data.name} has no labels, which {name} needs: name their column by target=")
     sample = survey.sample()
@@ -219,7 +228,9 @@ def settings_of_checkpoint(estimator: Any, scaled: Scaled) -> tuple[Any, Any]:
 def refuse(estimator: Any, data: Any) -> None:
     """Say that an estimator does not learn from data in blocks."""
     given = {
-        name: getattr(estimator, name) for name in ("algorithm", "loss", "covariance_type") if hasattr(estimator, name)
+        name: getattr(estimator, name)
+        for name in ("algorithm", "loss", "covariance_type", "inference")
+        if hasattr(estimator, name)
     }
     said = ", ".join(f"{name}={value!r}" for name, value in given.items())
     raise TypeError(

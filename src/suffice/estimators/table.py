@@ -21,6 +21,7 @@ from ..reading.guards import all_or_nothing, checked_weights
 from ..reading.labels import split_labels
 from . import loaded_others
 from .discriminant import GaussianDiscriminant
+from .explaining import Explanation, odds_of
 from .kinds import Seed
 from .mixture import MixtureClassifier
 from .naive_bayes import MixedNB
@@ -280,6 +281,26 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one)."""
         check_is_fitted(self)
         return self.model_.impute(self._columns(X), y)
+
+    def sample_missing(self, X: Any, y: Any = None, random_state: Seed = None) -> Any:
+        """Fill missing cells with draws given the observed cells of the row; see `MixedNB.sample_missing`."""
+        check_is_fitted(self)
+        return self.model_.sample_missing(self._columns(X), y, random_state)
+
+    def explain(self, X: Any, y: Any = None) -> Explanation:
+        """What every column adds to the log-odds of the predicted class (or of y) against the rest; see `MixedNB.explain`.
+
+        Where the probabilities are those of two models, the log-odds are too and a part is the mean of what the two say: it does not
+        add up then.
+        """
+        classes = self.predict(X) if y is None else y
+        found = [model.explain(self._columns(X), classes) for model in [self.model_, *self.others_]]
+        if len(found) == 1:
+            return found[0]
+        logs = self.predict_log_proba(X)
+        log_odds = odds_of(logs, np.searchsorted(self.classes_, found[0].labels))
+        constant, parts = (np.mean([getattr(each, name) for each in found], axis=0) for name in ("constant", "parts"))
+        return Explanation(found[0].labels, log_odds, constant, parts, found[0].names, False)
 
     def _check_loaded(self) -> None:
         loaded_others.check_table(self)

@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from ..reading.labels import class_weights, encoded, split_labels
 from . import loaded_others
 from .explaining import telling_columns
 from .habits import Habits
@@ -115,7 +114,7 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         """Learn from documents (an iterable of strings) and their labels."""
         documents = checked(documents)
         counter, weigher, rows = self._begun(documents)
-        model = self._model().fit(rows, y, self._weights(y, sample_weight))
+        model = self._model().fit(rows, y, sample_weight)
         return self._keep(counter, weigher, model)
 
     def partial_fit(
@@ -123,15 +122,12 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
     ) -> TextClassifier:
         """Learn from one batch of a stream. The first one fixes the words (and how they are weighed); it needs all `classes`."""
         documents = checked(documents)
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} needs all documents at once: give {{label: weight}} for a stream"
-            )
         if hasattr(self, "model_"):
-            self.model_.partial_fit(self.rows_of(documents), y, classes, self._weights(y, sample_weight))
+            self.model_.set_params(class_weight=self.class_weight)
+            self.model_.partial_fit(self.rows_of(documents), y, classes, sample_weight)
             return self
         counter, weigher, rows = self._begun(documents)
-        model = self._model().partial_fit(rows, y, classes, self._weights(y, sample_weight))
+        model = self._model().partial_fit(rows, y, classes, sample_weight)
         return self._keep(counter, weigher, model)
 
     def _keep(self, counter: CountVectorizer, weigher: TfidfTransformer | None, model: MultinomialNB) -> TextClassifier:
@@ -159,18 +155,9 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
     def _model(self) -> MultinomialNB:
         return MultinomialNB(
             loss=self.loss, prior=self.prior, algorithm=self.algorithm, max_epochs=self.max_epochs, tol=self.tol,
-            random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose, checkpoint=self.checkpoint,
-            checkpoint_minutes=self.checkpoint_minutes, resume=self.resume,
+            class_weight=self.class_weight, random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose,
+            checkpoint=self.checkpoint, checkpoint_minutes=self.checkpoint_minutes, resume=self.resume,
         )  # fmt: skip
-
-    def _weights(self, y: Any, sample_weight: Any) -> Any:
-        """Weights of the documents times those of their labels."""
-        if self.class_weight is None:
-            return sample_weight
-        labels, unlabelled = split_labels(y)
-        classes, codes = encoded(labels, unlabelled)
-        weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        return class_weights(self.class_weight, classes, codes, weights)
 
     def rows_of(self, documents: Any) -> sparse.csr_matrix:
         """The documents as the model reads them: weighed words."""

@@ -16,6 +16,7 @@ from ..learners.network.annealing import annealed_log_weights, log_coefficients
 from ..learners.network.mean_field import MeanFieldRows
 from ..learners.network.monte_carlo import Chunk, Tables, VisibleRows, ancestral, content_ids, in_chunks
 from ..learners.network.recognition import local_signals, propose
+from ..saving.checkpoints import load_checkpoint
 from ..structures.network import Network, mean_visible
 from ..structures.network_enumeration import exact_log_likelihood
 from .results import Estimate
@@ -185,3 +186,29 @@ def posterior_means(
 
     pieces = list(in_chunks(one, np.arange(len(visible)), n_jobs))
     return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
+
+
+def sample_posterior(network: Network, visible: VisibleRows, n_sweeps: int, seed: int) -> np.ndarray:
+    """One draw of the first hidden layer given the observed cells of each row: the last state of an annealed Gibbs chain."""
+    rows = np.arange(len(visible))
+    chunk = Chunk(
+        Tables(network),
+        visible.dense(rows),
+        ancestral(network, seed, rows),
+        rows,
+        visible.missing_at(rows),
+        precise=True,
+    )
+    for k in range(n_sweeps):
+        chunk.sweep(seed, k, beta=min(1.0, 2 * (k + 1) / n_sweeps))
+    return chunk.hidden[0]
+
+
+def load_network(path: Any) -> Network:
+    """The network of a checkpoint: to look at a fit that is still going."""
+    found = load_checkpoint(path)
+    states = [snapshot.state for snapshot in found.under_way.values()] + [entry.result for entry in found.done.values()]
+    networks = [state.moments for state in states if isinstance(getattr(state, "moments", None), Network)]
+    if not networks:
+        raise ValueError(f"checkpoint={str(path)!r} is of {found.identity['estimator']} and has no network in it yet")
+    return networks[0]

@@ -124,7 +124,8 @@ class CellForm(Form):
 
     @override
     def record(self, mass, out):
-        blocks = [block.copy() for block in np.split(out.T, self.n_blocks, axis=1)]
+        d = self.family.n_features
+        blocks = [out.T[:, a : a + d].copy() for a in range(0, self.n_blocks * d, d)]
         if self.is_complete:
             blocks.insert(0, np.repeat(mass[:, None], self.family.n_features, axis=1))
         return self.family.from_sums(*blocks)

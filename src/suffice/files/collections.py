@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .dataset import Blocks
 from .pieces import Part
 from .table import DataError
@@ -47,10 +49,12 @@ class DelayedPart:
         return self.opener(dask.compute(self.delayed, scheduler="synchronous")[0])
 
 
-def collected(X: Any, y: Any = None, weights: Any = None) -> Blocks:
-    """The blocks of a collection, with those of its labels and weights."""
+def collected(X: Any, y: Any = None, weights: Any = None, lengths: Any = None) -> Blocks:
+    """The blocks of a collection, with those of its labels and weights; `lengths` are those of sequences in a dask.array."""
     import dask
 
+    if lengths is not None:
+        X = _lists(X, lengths)
     if isinstance(X, (list, tuple)):
         if y is not None:
             raise DataError("X is a list of delayed parts: each of them gives (X, y) together, so leave y out")
@@ -63,6 +67,29 @@ def collected(X: Any, y: Any = None, weights: Any = None) -> Blocks:
             raise DataError(f"X, y and weights have {[len(own) for own in parts]} parts: give them the same partitions")
         values = [dask.delayed(tuple)(list(own)) for own in zip(*parts, strict=True)]
     return Blocks([DelayedPart(value, Opener(number)) for number, value in enumerate(values)], type(X).__name__)
+
+
+def _lists(X: Any, lengths: Any) -> list:
+    """Delayed lists of the sequences that lie one after the other in a dask.array, each in the part where it ends."""
+    import dask
+
+    if not _is_of(X, "dask.array") or X.ndim != 2:
+        raise DataError(
+            "lengths are of sequences in a dask.array of two dimensions: name the column of others (sequence=)"
+        )
+    sizes = np.asarray(lengths)
+    ends = np.cumsum(sizes)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any() or not len(sizes) or ends[-1] != X.shape[0]:
+        raise DataError(f"lengths must be whole numbers >= 0 that add up to the {X.shape[0]} rows of X")
+    part = np.searchsorted(np.cumsum(X.chunks[0]), ends)
+    groups = [sizes[part == number] for number in np.unique(part)]
+    X = X.rechunk({0: tuple(int(own.sum()) for own in groups), 1: -1})
+    return [dask.delayed(cut)(chunk, own.tolist()) for chunk, own in zip(X.to_delayed().ravel(), groups, strict=True)]
+
+
+def cut(X: np.ndarray, lengths: list[int]) -> tuple[list]:
+    """A part that is a list of sequences."""
+    return (np.split(X, np.cumsum(lengths)[:-1]),)
 
 
 def _parts(value: Any, X: Any) -> list:

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from typing_extensions import override
 
 from ..engines.blocks import BlockEngine, Placed
+from .joined import Joined, first_of, joined_sources, runs_of
 from .pieces import Part, pieces_of
 from .reader import FORMATS, format_of
 from .streams import Source
@@ -60,7 +61,7 @@ class Blocks:
         if not sources:
             raise DataError(f"{name} has no blocks")
         self.sources, self.name = list(sources), name
-        self._surveys: dict[str, Survey] = {}
+        self._surveys: dict[Any, Survey] = {}
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -69,18 +70,29 @@ class Blocks:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self)} blocks>"
 
-    def survey(self, engine: BlockEngine, cells: str = "gaps") -> Survey:
-        """The first pass (made once for the same question)."""
-        if cells not in self._surveys:
+    def survey(self, engine: BlockEngine, cells: str = "gaps", sequences: tuple[str | None] | None = None) -> Survey:
+        """The first pass (made once for the same question). `sequences` is the name of their column, where rows are steps."""
+        asked = cells, sequences
+        if asked not in self._surveys:
             quota = int(np.ceil((SPARE if len(self) > 1 else 1.0) * ROWS / len(self)))
-            found = self._surveyed(engine, Question(quota, cells))
+            question = Question(quota, cells, 0, sequences is not None, sequences[0] if sequences else None)
+            found = self._surveyed(engine, question)
             mixed = [name for name, kinds in found.kinds.items() if len(kinds) > 1]
+            runs = runs_of(found.sequences)
             if mixed:  # numbers in some blocks and texts in others
                 self._set_kinds(dict.fromkeys(mixed, CATEGORICAL))
-                found = self._surveyed(engine, Question(quota, cells))
-            self._surveys[cells] = found
+            if len(runs) < len(found.sequences):  # a block must not cut a sequence
+                self.sources = [joined_sources(self.sources[run[0] : run[-1] + 1]) for run in runs]
+            if mixed or len(runs) < len(found.sequences):
+                found = self._surveyed(engine, question)
+            self._surveys[asked] = found
             self.layout = self._layout(found)
-        return self._surveys[cells]
+        return self._surveys[asked]
+
+    @property
+    def surveyed(self) -> Survey:
+        """What the last first pass found."""
+        return list(self._surveys.values())[-1]
 
     def _surveyed(self, engine: BlockEngine, question: Question) -> Survey:
         numbered = [Numbered(source, number) for number, source in enumerate(self.sources)]
@@ -111,6 +123,11 @@ class Blocks:
 
     def _begins_at_one(self, found: Survey) -> bool:
         return False
+
+    @property
+    def reading(self) -> Any:
+        """How blocks are read for a model that was trained before: as in the first pass, or as they are."""
+        return getattr(self, "layout", None)
 
     def place(self, engine: BlockEngine, prepare: Any, n_bytes: int) -> Placed:
         """The blocks' rows, read by the layout and then by `prepare`."""
@@ -146,6 +163,8 @@ class Dataset(Blocks):
         Of texts: only the most frequent words.
     header, delimiter, missing, encoding, decimal
         As of `suffice.files.read`.
+    like : Dataset, default=None
+        The one that a model was trained on: words are counted and columns are read as there (for `predict` and `score`).
 
     Examples
     --------
@@ -167,7 +186,7 @@ class Dataset(Blocks):
         columns: Sequence[str] | None = None, ignore: Sequence[str] = (), kinds: Mapping[str, str] | str | None = None,
         format: str | None = None, block_rows: int = 1 << 17, block_bytes: int = 1 << 24, max_words: int | None = None,
         header: bool | None = None, delimiter: str | None = None, missing: Sequence[str] = MISSING,
-        encoding: str | None = None, decimal: str | None = None,
+        encoding: str | None = None, decimal: str | None = None, like: Dataset | None = None,
     ) -> None:  # fmt: skip
         for name, value in (("block_rows", block_rows), ("block_bytes", block_bytes)):
             if value < 1:
@@ -190,10 +209,24 @@ class Dataset(Blocks):
             sources += pieces_of(file, format, options, block_rows, block_bytes, weight)
             options = replace(options, columns=sources[0].options.columns, target=sources[0].options.target)
         super().__init__(sources, f"{path}")
+        if like is not None:
+            self.layout = like.layout
+            self._set_kinds(dict(like.layout.kinds))
+
+    @property
+    @override
+    def reading(self) -> Any:
+        if not hasattr(self, "layout") and (self.format in ("text", "svmlight") or self.text):
+            raise DataError(
+                f"{self.name}: which words a model knows is told by Dataset(..., like=the one it was trained on)"
+            )
+        return super().reading
 
     @override
     def _set_kinds(self, kinds: dict[str, str]) -> None:
         def changed(source: Any) -> Any:
+            if isinstance(source, Joined):
+                return Joined(tuple(map(changed, source.sources)))
             return replace(source, options=replace(source.options, kinds={**source.options.kinds, **kinds}))
 
         self.sources = [changed(source) for source in self.sources]
@@ -209,9 +242,9 @@ class Dataset(Blocks):
 
     def trained_as(self, model: Any) -> Trained:
         """The model with how its data were read, as `suffice train` saves it."""
-        (found,) = self._surveys.values() if len(self._surveys) == 1 else [list(self._surveys.values())[-1]]
+        found = self.surveyed
         layout = super()._layout(found)
-        target = self.sources[0].options.target
+        target = first_of(self.sources[0]).options.target
         if layout.vocabulary is not None:
             words = np.array(layout.vocabulary, dtype=object)
             return Trained(model, "text", ("text",), {}, {}, words, target, None, self.text)

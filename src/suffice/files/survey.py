@@ -1,7 +1,8 @@
 """A first pass over blocks: how many rows, which labels, kinds of columns, words; and a sample of the rows, the same for the same data.
 
 The sample is of one rate in all blocks, drawn by a generator of the block's number. A row is added for every label, for every category,
-and for every column that has gaps, so that whoever learns from the sample knows them all, also those of the last block only.
+and for every column that has gaps, so that whoever learns from the sample knows them all, also those of the last block only. Where
+rows are steps of sequences, whole sequences are drawn.
 """
 
 from __future__ import annotations
@@ -31,17 +32,19 @@ class Question:
         "gaps"  # which rows are added: of columns with gaps ("gaps"), of categories too ("categories"), or none ("")
     )
     seed: int = 0
+    of_sequences: bool = False  # whole sequences are drawn: entries of lists, or rows that share a value of the column
+    sequence: str | None = None
 
 
 @dataclass
 class Drawn:
-    """The rows that a block gives to the sample, and those that are added for what they hold."""
+    """What a block gives to the sample. A unit is a row, or the rows of a sequence; its number is its place in a random order."""
 
-    n_rows: int
-    rows: Part  # in random order
-    order: np.ndarray  # their places in the block
-    added: Part
-    keys: list[tuple]  # of every added row: what it is there for
+    n_units: int
+    n_drawn: int  # units 0 .. n_drawn - 1; the others are there for what they hold
+    rows: Part  # in the block's order
+    units: np.ndarray  # of the rows
+    keys: dict[tuple, int]  # labels, categories and gaps, and the unit that holds them
 
 
 @dataclass
@@ -57,6 +60,7 @@ class Survey:
     width: int = 0
     lowest: int = 1  # index of sparse rows
     drawn: list[Drawn] = field(default_factory=list)
+    sequences: list[list] = field(default_factory=list)  # of every block: the names of its sequences
 
     def __add__(self, other: Survey) -> Survey:
         if self.columns != other.columns:
@@ -70,22 +74,19 @@ class Survey:
             {name: self.kinds[name] | other.kinds[name] for name in self.kinds},
             None if self.words is None or other.words is None else self.words + other.words,
             max(self.width, other.width), min(self.lowest, other.lowest), [*self.drawn, *other.drawn],
+            [*self.sequences, *other.sequences],
         )  # fmt: skip
 
     def sample(self) -> Part:
         """The rows of the sample, block after block, each in its order."""
-        counts = [(len(own.order), own.n_rows) for own in self.drawn]
-        rate = min([found / rows for found, rows in counts if found < rows] or [1.0])
+        rate = min([own.n_drawn / own.n_units for own in self.drawn if own.n_drawn < own.n_units] or [1.0])
         seen: set[Hashable] = set()
         parts = []
         for own in self.drawn:
-            n = int(np.ceil(rate * own.n_rows)) if rate < 1.0 else own.n_rows
-            chosen = np.argsort(own.order[:n])
-            parts.append(taken(own.rows, chosen))
-            new = [i for i, key in enumerate(own.keys) if rate < 1.0 and key not in seen]
+            n = int(np.ceil(rate * own.n_units)) if rate < 1.0 else own.n_units
+            new = [unit for key, unit in own.keys.items() if key not in seen]
             seen.update(own.keys)
-            if new:
-                parts.append(taken(own.added, np.array(new)))
+            parts.append(taken(own.rows, np.flatnonzero((own.units < n) | np.isin(own.units, new))))
         return joined(parts)
 
 
@@ -97,24 +98,63 @@ def survey(part: Part, question: Question, numbered: int) -> Survey:
     keys: dict[tuple, int] = {}
     if part.y is not None:
         _labels(part.y, weights, found, keys)
-    X = part.X
+    X, units, sizes = part.X, np.arange(n), np.ones(n)
+    steps: np.ndarray | None = None  # places of the table's rows in the part, where they are not the part's own
+    if question.of_sequences:
+        X, units, sizes, steps = _of_sequences(X, question, found)
     if isinstance(X, list):
         found.words, found.n_bytes = words_of(X), sum(map(len, X))
     elif sp.issparse(X):
         found.width, found.n_bytes = X.shape[1], X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
         found.lowest = int(X.indices.min(initial=1))
     else:
-        found.n_bytes, found.width = 8 * n * X.shape[1], X.shape[1]
+        found.n_bytes, found.width = 8 * X.shape[0] * X.shape[1], X.shape[1]
         if hasattr(X, "dtypes"):
             found.columns = tuple(map(str, X.columns))
             found.kinds = {name: {kind_of(dtype)} for name, dtype in zip(found.columns, X.dtypes, strict=True)}
         if question.cells:
             _cells(X, question.cells, keys)
-    generator = np.random.default_rng([question.seed, numbered])
-    order = generator.permutation(n)[: min(n, question.quota)]
-    places = np.array(list(keys.values()), dtype=np.int64)
-    found.drawn = [Drawn(n, taken(part, order), order, taken(part, places), list(keys))]
+    order = np.random.default_rng([question.seed, numbered]).permutation(len(sizes))
+    n_drawn = min(len(sizes), int(np.searchsorted(np.cumsum(sizes[order]), question.quota)) + 1)
+    number = np.empty(len(sizes), dtype=np.int64)
+    number[order] = np.arange(len(sizes))
+    units = number[units]
+    places = {key: int(units[place if steps is None else steps[place]]) for key, place in keys.items()}
+    rows = np.flatnonzero((units < n_drawn) | np.isin(units, list(places.values())))
+    found.drawn = [Drawn(len(sizes), n_drawn, taken(part, rows), units[rows], places)]
     return found
+
+
+def _of_sequences(X: Any, question: Question, found: Survey) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
+    """(table of steps, units of the part's rows, steps of the units, rows of the part that the table's steps are of)."""
+    import pandas as pd
+
+    if isinstance(X, list):
+        table, sizes = steps_of(X)
+        return table, np.arange(len(X)), sizes, np.repeat(np.arange(len(X)), sizes)
+    if question.sequence is None or not hasattr(X, "columns"):
+        raise DataError(
+            "rows in blocks do not say where sequences begin: name the column that tells them apart (sequence=), give lengths= with a "
+            "dask.array, or delayed lists of sequences"
+        )
+    if question.sequence not in X.columns:
+        raise DataError(f"sequence={question.sequence!r} is not a column: there are {list(X.columns)[:20]}")
+    units, names = pd.factorize(X[question.sequence])
+    if (units < 0).any():
+        raise DataError(f"the column {question.sequence!r} has missing cells: every row needs its sequence")
+    found.sequences = [names.tolist()]
+    return X, units, np.bincount(units, minlength=len(names)), None
+
+
+def steps_of(sequences: Sequence) -> tuple[np.ndarray, np.ndarray]:
+    """(steps, columns) array of sequences one after the other, and how long each is."""
+    found = [
+        np.array([*own, None], dtype=object)[:-1] if isinstance(own, str) else np.asarray(own) for own in sequences
+    ]
+    found = [own if own.ndim == 2 else own.reshape(len(own), -1) for own in found]
+    sizes = np.array([len(own) for own in found], dtype=np.int64)
+    kept = [own for own in found if len(own)]
+    return np.concatenate(kept) if kept else np.zeros((0, 1)), sizes
 
 
 def _labels(y: Any, weights: np.ndarray, found: Survey, keys: dict) -> None:

@@ -107,20 +107,15 @@ class BlockForm:
 
 
 @dataclass(eq=False)
-class BlockRows:
-    """Rows in blocks of `data` (`place(engine, prepare, n_bytes)`), made by `prepare`, which has a `reader`; of one structure."""
+class Placing:
+    """Blocks of `data` (`place(engine, prepare, n_bytes)`), made by `prepare`, which has a `reader`; of one structure."""
 
     engine: BlockEngine
     data: Any
     prepare: Any
     n_bytes: int
     model: Any
-    total: float | None = None  # weight of the rows
     _placed: dict = field(default_factory=dict, repr=False)
-
-    @property
-    def form(self) -> BlockForm:
-        return BlockForm(self.model)
 
     @property
     def blocks(self) -> Placed:
@@ -129,12 +124,6 @@ class BlockRows:
             self._placed["blocks"] = self.data.place(self.engine, self.prepare, self.n_bytes)
         return self._placed["blocks"]
 
-    def read_by(self, reader: Any, model: Any) -> BlockRows:
-        """The same rows as another reader gives them, of another structure."""
-        if reader is self.prepare.reader:
-            return replace(self, model=model)
-        return replace(self, prepare=replace(self.prepare, reader=reader), model=model, _placed={})
-
     def sum(self, function: Any, *shared: Any) -> Any:
         return self.engine.sum(function, self.blocks, *shared)
 
@@ -142,10 +131,25 @@ class BlockRows:
     def _model(self) -> Any:
         return self.engine.publish(self.model)
 
+
+@dataclass(eq=False)
+class BlockRows(Placing):
+    """Rows of a mixture or of a classifier."""
+
+    @property
+    def form(self) -> BlockForm:
+        return BlockForm(self.model)
+
+    def read_by(self, reader: Any, model: Any) -> BlockRows:
+        """The same rows as another reader gives them, of another structure."""
+        if reader is self.prepare.reader:
+            return replace(self, model=model)
+        return replace(self, prepare=replace(self.prepare, reader=reader), model=model, _placed={})
+
     @cached_property
     def weights(self) -> np.ndarray:
         """The weight of all rows, as an array that adds up to it."""
-        return np.array([self.sum(weight_of) if self.total is None else self.total])
+        return np.array([self.sum(weight_of)])
 
     def statistics(self) -> Any:
         """Sums over the labelled rows."""

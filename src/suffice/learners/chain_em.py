@@ -66,7 +66,7 @@ class ChainProblem:
                 f"a state left the domain: its variance or probabilities are zero (steps in the states: {steps}). Fit with "
                 "prior='auto', or fewer states"
             )
-        return self.model.parameters(self.rows.form, moments)
+        return self.rows.parameters(moments)
 
     def measured(self, moments, expected: ExpectedSteps) -> Measure:
         nll = -expected.log_likelihood / max(self.rows.total, 1e-300)
@@ -91,7 +91,7 @@ class ChainProblem:
             return statistics, ()
         k = dying[0]  # one at a time: two at the same step would stay together
         mass = np.where(np.arange(S) == k, 0.05 * total / S, 0.0)
-        X = self.rows.form.X[[self.worst_step(state.moments)]]
+        X = self.rows.worst(self.parameters(state.moments))[1]
         own = emissions.completed_statistics(X, mass[None], state.moments.emissions)
         even = emissions.pooled(replace(statistics.emissions, mass=np.ones(S)))
         ways = np.zeros((S, S))
@@ -99,15 +99,6 @@ class ChainProblem:
         free = np.isnan(self.model.cells)
         fresh = ChainMoments(np.zeros(S), ways * free, np.zeros(S), own + emissions.at_masses(even, mass))
         return statistics + fresh, (k,)
-
-    def worst_step(self, moments) -> int:
-        """The step whose best state explains it worst."""
-        parameters, worst, place = self.parameters(moments), np.inf, 0
-        for shard in self.rows.plan():
-            tops = self.rows.scores(parameters, slice(shard.begin, shard.end)).max(axis=1)
-            if tops.min(initial=np.inf) < worst:
-                worst, place = float(tops.min()), shard.begin + int(tops.argmin())
-        return place
 
 
 @dataclass(eq=False)

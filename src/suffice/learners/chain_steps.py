@@ -14,7 +14,7 @@ import numpy as np
 
 from ..engines.threads import Engine
 from ..kernels.structures.chain import FILTER, SCORE, SMOOTH, n_cached, run_batches, run_lanes
-from ..kernels.structures.chain_paths import best_in_lanes
+from ..kernels.structures.chain_paths import best_in_lanes, room_for_back
 from ..structures.chain import Chain, ChainMoments, Parameters
 from ..structures.chain_plan import AGREES, BURN, Shard, gap, path_gap, planned
 from ..structures.chain_source import source_of, source_of_scores
@@ -212,6 +212,25 @@ class ChainSteps:
                 )
         return ExpectedSteps(ChainMoments(begun, xi, ended, self.form.record(mass, out)), total)
 
+    def parameters(self, moments: ChainMoments) -> Parameters:
+        return self.chain.parameters(self.form, moments)
+
+    def worst(self, parameters: Parameters) -> tuple[float, np.ndarray]:
+        """(log-density, (1, D) row) of the step whose best state explains it worst."""
+        worst, place = np.inf, 0
+        for shard in self.plan():
+            tops = self.scores(parameters, slice(shard.begin, shard.end)).max(axis=1)
+            if tops.min(initial=np.inf) < worst:
+                worst, place = float(tops.min()), shard.begin + int(tops.argmin())
+        return worst, self.form.X[[place]]
+
+    def mean_base_measure(self) -> float:
+        """The mean over the steps of what their log-densities add that no state depends on."""
+        base = self.chain.emissions.log_base_measure(self.form.X)
+        if isinstance(base, (int, float)):
+            return float(base)
+        return float(self.step_weights @ base) / max(self.total, 1e-300)
+
     # -- answers ------------------------------------------------------------------------------------------------------
 
     def log_likelihoods(self, parameters: Parameters) -> np.ndarray:
@@ -256,7 +275,7 @@ class ChainSteps:
             best, seams, states = np.zeros(n), np.zeros((n, 2, S)), np.zeros((n, 2), dtype=np.int64)
             best_in_lanes(
                 source, shard.base, shard.length, shard.first, shard.last, shard.fresh, self._ends(shard, parameters)[0],
-                log_start, log_A, log_end, path[rows], best, seams, states,
+                log_start, log_A, log_end, room_for_back(shard.length, S), path[rows], best, seams, states,
             )  # fmt: skip
             return best, seams, states
 

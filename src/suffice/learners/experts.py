@@ -152,7 +152,7 @@ def fitted(
 ) -> Fit:  # fmt: skip
     """The fit of one mixture of experts."""
     structure = structure.with_outcomes(setting.n_components)
-    rows = replace(rows, form=structure.gates.form(rows.form.X))
+    rows = structure.own(rows)
     prior = ExpertPrior.of(structure, rows, setting.gate_rows, setting.slope_rows)
     problem = ExpertProblem(structure, rows, prior, is_conditional)
     first = start(problem, setting, generator)

@@ -57,6 +57,10 @@ class Reader:
         """(n, d) array: one number for each column of the rows, in the order of the person's columns."""
         return values
 
+    def n_placed(self, n_columns: int) -> int:
+        """Columns of rows in the structure's units, for a table of n_columns."""
+        return n_columns
+
     def place_of(self, column: int) -> int:
         """Where rows in the structure's units hold one of the person's columns."""
         return column

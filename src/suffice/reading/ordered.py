@@ -124,6 +124,10 @@ class Ordered(Mixed):
         return [*numbers, *categories, *([""] * len(self.told)), *counts, *bins]
 
     @override
+    def n_placed(self, n_columns):
+        return n_columns + len(self.told)
+
+    @override
     def place_of(self, column):
         return self._placed.index(self.columns[column])
 

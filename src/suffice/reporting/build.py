@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from . import classification, latent, rows
+from . import classification, latent, regression, rows
 from .page import Report, Section, Table
 
 SHOWN = ("n_iter_", "converged_", "temperature_", "rivalry_", "background_", "unlabelled_weight_", "count_power_")
@@ -81,7 +81,7 @@ def fill(page: Report, model: Any, given: rows.Rows, X_train: Any) -> None:
             page.sections += classification.telling(model, given, page)
         page.sections += classification.densities(model, given)
     elif given.y is not None and is_regressor(model):
-        page.sections += latent.regression(model, given, page)
+        page.sections += regression.scores(model, given, page)
     page.sections += latent.own_pictures(model, given)
     page.sections += rows.surprises(model, given, X_train)
     page.sections += rows.missing(given)

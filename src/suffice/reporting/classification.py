@@ -10,14 +10,12 @@ from scipy import sparse
 from ..evaluation.bins import reliability
 from ..evaluation.calibration import calibration_error
 from ..evaluation.densities import column_density, takes_missing
+from .columns import JUDGED_COLUMNS, by_removal, columns_that_tell, some
 from .page import Report, Section, Table
 from .rows import SHOWN_ROWS, Rows
-from .svg import Chart, bar_chart, heat_map
+from .svg import Chart, heat_map
 
 MAX_CLASSES = 12  # with a reliability curve each
-JUDGED = 1000  # rows that columns are judged on
-JUDGED_COLUMNS = 300
-TOLD_COLUMNS = 20
 DENSITIES = 6
 
 
@@ -100,13 +98,12 @@ def _reliability(given: Rows, y: np.ndarray, proba: np.ndarray, said: np.ndarray
 
 def telling(model: Any, given: Rows, page: Report) -> list[Section]:
     """Which columns tell, and the rows that were worst, explained."""
-    rng = np.random.default_rng(0)
     labelled = np.flatnonzero(given.has_label)
-    judged = np.sort(rng.choice(labelled, JUDGED, replace=False)) if len(labelled) > JUDGED else labelled
+    judged = some(labelled)
     inner = getattr(model, "model_", model)
-    sections = []
     if not given.is_texts and not sparse.issparse(given.X) and takes_missing(inner):
-        page.columns = _by_removal(model, given, judged)
+        y = given.y[judged]
+        page.columns = by_removal(given, judged, lambda X: model.predict_log_proba(X)[np.arange(len(y)), y])
         text = f"How much the log-loss rises when the column is made missing, on {len(judged):,} rows, with standard errors."
     elif hasattr(model, "explain"):
         found = model.explain(given.at(judged))
@@ -116,34 +113,8 @@ def telling(model: Any, given: Rows, page: Report) -> list[Section]:
         text = f"Mean size of what the word or column adds to the log-odds, on {len(judged):,} rows."
     else:
         text = ""
-    if page.columns:
-        shown = page.columns[:TOLD_COLUMNS]
-        chart = bar_chart(
-            "Columns that tell", [c[0] for c in shown], [c[1] for c in shown], [c[2] for c in shown], "effect"
-        )
-        table = Table(["column", "effect", "std. error"], [list(c) for c in page.columns])
-        sections.append(Section("Columns that tell", [text], [(chart, table)]))
+    sections = columns_that_tell(page, text)
     return sections + _worst(model, given, labelled)
-
-
-def _by_removal(model: Any, given: Rows, judged: np.ndarray) -> list[tuple[str, float, float]]:
-    X, y = given.at(judged), given.y[judged]
-    before = model.predict_log_proba(X)[np.arange(len(y)), y]
-    found = []
-    for j in range(min(len(given.names), JUDGED_COLUMNS)):
-        without: Any = (
-            X.copy() if hasattr(X, "iloc") else np.array(X, dtype=float if X.dtype.kind in "iufb" else object)
-        )
-        if hasattr(X, "iloc"):
-            column = without.iloc[:, j]
-            kept = column.dtype if column.dtype.kind not in "iub" else float
-            without.isetitem(j, column.astype(kept).mask(np.ones(len(column), dtype=bool)))
-        else:
-            without[:, j] = np.nan
-        loss = np.maximum(before, -700.0) - np.maximum(model.predict_log_proba(without)[np.arange(len(y)), y], -700.0)
-        error = float(np.std(loss, ddof=1) / np.sqrt(len(loss))) if len(loss) > 1 else float("nan")
-        found.append((given.names[j], float(loss.mean()), error))
-    return sorted(found, key=lambda c: -c[1])
 
 
 def _worst(model: Any, given: Rows, labelled: np.ndarray) -> list[Section]:

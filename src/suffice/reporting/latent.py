@@ -1,4 +1,4 @@
-"""The pictures of models with something hidden: topics, components, states, dictionaries; and of regressions."""
+"""The pictures of models with something hidden: topics, components, states, dictionaries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation.topic_map import topic_map
-from .page import Report, Section, Table
+from .page import Section, Table
 from .rows import Rows
 from .svg import Chart, bar_chart, heat_map
 
@@ -141,32 +141,3 @@ def _path(model: Any, given: Rows) -> tuple[Chart, Table]:
         below = below + proba[:, k]
     rows: list[list[Any]] = [[int(t), names[path[t]], *map(float, proba[t])] for t in range(len(path))]
     return chart, Table(["step", "path", *names], rows)
-
-
-def regression(model: Any, given: Rows, page: Report) -> list[Section]:
-    """Predicted against observed numbers."""
-    X, y = given.at(given.has_label), given.y[given.has_label]
-    said = np.asarray(model.predict(X), dtype=float)
-    if said.shape != y.shape:
-        return []
-    residual, n = y - said, len(y)
-    error = lambda v: float(np.std(v, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")  # noqa: E731
-    total = float(((y - y.mean()) ** 2).sum())
-    table: list[list[Any]] = [
-        [
-            "R2",
-            1.0 - float((residual**2).sum()) / total if total else float("nan"),
-            None,
-            "share of the variance explained",
-        ],
-        ["mean squared error", float((residual**2).mean()), error(residual**2), ""],
-        ["mean absolute error", float(np.abs(residual).mean()), error(np.abs(residual)), ""],
-    ]
-    page.scores = {row[0].replace(" ", "_"): row[1] for row in table}
-    places = np.linspace(0, n - 1, min(n, 400)).astype(int)
-    low, high = float(min(y.min(), said.min())), float(max(y.max(), said.max()))
-    chart = Chart("Predicted and observed", (low, high), (low, high), "predicted", "observed")
-    chart.line([low, high], [low, high], "perfect", dashed=True).points(said[places], y[places], "rows", 0, 2.4)
-    rows: list[list[Any]] = [[int(i), float(said[i]), float(y[i])] for i in places]
-    scores = Table(["score", "value", "± std. error", "meaning"], table, f"On {n:,} rows")
-    return [Section("Scores", tables=[scores], charts=[(chart, Table(["row", "predicted", "observed"], rows))])]

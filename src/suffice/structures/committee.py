@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..engines.threads import Engine, shards
-from .experts import ExpertMoments, Experts, log_density_of, two_moments_of
+from .experts import ExpertMoments, ExpertRows, Experts, log_density_of, two_moments_of
 from .predictive import WIDEST, Predictive
 from .targets import Target
 
@@ -39,11 +39,16 @@ class Committee:
         parts = shards(len(X), PART) or [slice(0, 0)]
         return Engine(n_threads).each(lambda part: function(X[part], part), parts)
 
+    def _each_member(self, X: np.ndarray, y: np.ndarray | None = None) -> Iterator[tuple[Member, ExpertRows]]:
+        """Every member with the rows, which are read once."""
+        rows = self.members[0].structure.rows(X, y)
+        return ((member, member.structure.own(rows)) for member in self.members)
+
     def predictive(self, X: np.ndarray) -> Predictive:
         """Of rows that fit in memory: every component of every member."""
         found = []
-        for member in self.members:
-            gates, eta, variance = member.structure.scores(member.moments, member.structure.rows(X))
+        for member, rows in self._each_member(X):
+            gates, eta, variance = member.structure.scores(member.moments, rows)
             gates = np.exp(gates - logsumexp(gates, axis=1, keepdims=True))
             found.append((member.weight * gates, eta, np.broadcast_to(variance, eta.shape), member.moments.spread))
         shares, eta, variance, spread = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
@@ -60,13 +65,13 @@ class Committee:
     def mean_and_variance(self, X: np.ndarray, n_threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """(n,) arrays: E[y | x] and Var[y | x]."""
 
-        def of_part(rows, part):
-            first, second = np.zeros(len(rows)), np.zeros(len(rows))
+        def of_part(cells, part):
+            first, second = np.zeros(len(cells)), np.zeros(len(cells))
             with np.errstate(
                 over="ignore", invalid="ignore"
             ):  # far outside of the training rows: as wide as numbers can say
-                for member in self.members:
-                    mean, variance = member.structure.mean_and_variance(member.moments, member.structure.rows(rows))
+                for member, rows in self._each_member(cells):
+                    mean, variance = member.structure.mean_and_variance(member.moments, rows)
                     first += member.weight * mean
                     second += member.weight * (variance + mean**2)
                 spread = np.nan_to_num(second - first**2, nan=WIDEST)
@@ -88,8 +93,7 @@ class Committee:
 
     def _part_log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """In units of the fits, of a Gaussian target."""
-        scores = [member.structure.scores(member.moments, member.structure.rows(X)) for member in self.members]
-        each = list(zip(self.members, scores, strict=True))
+        each = [(member, member.structure.scores(member.moments, rows)) for member, rows in self._each_member(X)]
         if self.width != 1.0:
             centre = np.zeros(len(y))
             for member, (gates, eta, variance) in each:
@@ -101,8 +105,8 @@ class Committee:
     def log_rows(self, X: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """(n,) array: log p(x)."""
 
-        def of_part(rows, part):
-            own = [np.log(m.weight) + m.structure.log_rows(m.moments, m.structure.rows(rows)) for m in self.members]
+        def of_part(cells, part):
+            own = [np.log(m.weight) + m.structure.log_rows(m.moments, rows) for m, rows in self._each_member(cells)]
             return logsumexp(own, axis=0)
 
         return np.concatenate(list(self._each(of_part, X, n_threads)))
@@ -111,9 +115,9 @@ class Committee:
         """X with missing cells at their expectation (categories: the mode), over components given the row (and its target)."""
         scaled = None if y is None else (y - self.location) / self.scale
         filled = []
-        for member in self.members:
+        for member, rows in self._each_member(X, scaled):
             structure = member.structure
-            shares = structure.shares(member.moments, structure.rows(X, scaled))
+            shares = structure.shares(member.moments, rows)
             filled.append((member.weight, structure.gates.imputed(member.moments.gates, X, shares)[0]))
         total = sum(weight * own for weight, own in filled)
         codes = np.concatenate(

@@ -151,4 +151,8 @@ def second_moments(vectors: np.ndarray, shares: np.ndarray) -> np.ndarray:
     if n * p * p <= 3e5:
         outer = (vectors[:, :, None] * vectors[:, None, :]).reshape(n, p * p)
         return (shares.T @ outer).reshape(-1, p, p)
-    return np.stack([(vectors * shares[:, k : k + 1]).T @ vectors for k in range(shares.shape[1])])
+    found = np.empty((shares.shape[1], p, p))
+    for own, share in zip(found, np.sqrt(shares).T, strict=True):
+        weighed = vectors * share[:, None]
+        own[:] = weighed.T @ weighed  # NumPy makes half of a symmetric product
+    return found

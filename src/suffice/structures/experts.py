@@ -96,6 +96,10 @@ class Experts(Structure):
         found.phi = [form.read(part.start, part.stop - part.start, form.buffers()) for part in found.parts]
         return found
 
+    def own(self, rows: ExpertRows) -> ExpertRows:
+        """Rows that a structure with another number of components has made."""
+        return replace(rows, form=self.gates.form(rows.form.X))
+
     # -- scores -------------------------------------------------------------------------------------------------------
 
     def gate_scores(self, rows: ExpertRows, coefficients: tuple) -> np.ndarray:

@@ -15,18 +15,17 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtr
 from typing_extensions import override
 
 from ..families.gaussian_diagonal import Moments as GaussianMoments
 from ..families.gaussian_diagonal import mean_and_variance
+from ..kernels.structures.hinges import bent_moments, bent_pulls
 from ..saving.schema import require
 from .design import NumberCells
 
 KNOTS = 4  # of a column
 FEWEST_VALUES = 5  # of a column that has knots
 FEWEST_ROWS = 100  # of a table that has knots
-DENSITY = 1.0 / np.sqrt(2.0 * np.pi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,71 +53,27 @@ class HingeCells(NumberCells):
     def vectors(self, X):
         columns, places = np.nonzero(self.has_knot)
         bent = np.maximum(X[:, columns] - self.knots[columns, places], 0.0)
-        return np.nan_to_num(np.hstack([X, bent]), nan=0.0)
+        found = np.hstack([X, bent])
+        return np.where(np.isnan(found), 0.0, found)
 
-    def _bends(self, slope: np.ndarray) -> np.ndarray:
-        """(K, columns, knots) array: b_h, 0 where there is no knot."""
-        found = np.zeros((len(slope), *self.knots.shape))
-        found[:, self.has_knot] = slope[:, self.n_columns :]
-        return found
-
-    def _pieces(self, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """alpha and beta: (K, columns, pieces) arrays."""
-        bends, knots = self._bends(slope), np.where(self.has_knot, self.knots, 0.0)
-        nothing = np.zeros((len(slope), self.n_columns, 1))
-        beta = slope[:, : self.n_columns, None] + np.concatenate([nothing, np.cumsum(bends, axis=2)], axis=2)
-        return np.concatenate([nothing, -np.cumsum(bends * knots, axis=2)], axis=2), beta
-
-    def _truncated(self, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, ...]:
-        """P, M1, M2 of every piece, and the density at every knot."""
-        s = np.sqrt(variance)[:, :, None]
-        knots = np.where(self.has_knot, self.knots, 0.0)
-        t = np.where(self.has_knot, (knots - mean[:, :, None]) / s, np.inf)
-        height = np.where(self.has_knot, np.exp(-0.5 * np.minimum(np.abs(t), 1e2) ** 2) * DENSITY, 0.0)
-        zero = np.zeros((*mean.shape, 1))
-        below = np.concatenate([zero, ndtr(t), zero + 1.0], axis=2)
-        edge = np.concatenate([zero, height, zero], axis=2)
-        pull = np.concatenate([zero, np.where(self.has_knot, t, 0.0) * height, zero], axis=2)
-        share, first, second = np.diff(below, axis=2), -np.diff(edge, axis=2), -np.diff(pull, axis=2)
-        m = mean[:, :, None]
-        own = share + second  # E[t^2; piece]
-        return share, m * share + s * first, m**2 * share + 2 * m * s * first + s**2 * own, height / s
+    def _rising(self) -> tuple[np.ndarray, np.ndarray]:
+        """Knots of all columns, one after the other, and where those of each column begin (and the last one's end)."""
+        return self.knots[self.has_knot], np.concatenate([[0], np.cumsum(self.has_knot.sum(axis=1))])
 
     @override
     def expected(self, family, moments, slope):
-        alpha, beta = self._pieces(slope)
-        share, first, second, _ = self._truncated(*mean_and_variance(moments))
-        centre = (alpha * share + beta * first).sum(axis=2)
-        square = (alpha**2 * share + 2 * alpha * beta * first + beta**2 * second).sum(axis=2)
-        return centre, np.maximum(square - centre**2, 0.0)
+        mean, variance = mean_and_variance(moments)
+        centre, spread = np.empty_like(mean), np.empty_like(mean)
+        bent_moments(*self._rising(), np.ascontiguousarray(slope), mean, variance, centre, spread)
+        return centre, spread
 
     @override
     def pulled(self, family, moments, slope, d_mean, d_variance):
         mean, variance = mean_and_variance(moments)
-        alpha, beta = self._pieces(slope)
-        share, first, second, height = self._truncated(mean, variance)
-        bends, knots = self._bends(slope), np.where(self.has_knot, self.knots, 0.0)
-        centre = (alpha * share + beta * first).sum(axis=2)
-        times = alpha * share + beta * first  # E[f; piece]
-        moved = alpha * first + beta * second  # E[z f; piece]
-
-        def above(values: np.ndarray) -> np.ndarray:
-            """Sums over the pieces above each knot."""
-            return np.cumsum(values[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
-
-        straight = d_mean * mean + 2 * d_variance * (moved.sum(axis=2) - mean * centre)
-        lift = above(first) - knots * above(share)  # E (z - q)+
-        bent = above(moved) - knots * above(times)  # E[(z - q)+ f]
-        bent = d_mean[:, :, None] * lift + 2 * d_variance[:, :, None] * (bent - lift * centre[:, :, None])
-        at_knots = alpha[:, :, 1:] + beta[:, :, 1:] * knots - centre[:, :, None]  # f(q) - C
-        slope_1 = (beta * share).sum(axis=2)  # E f'
-        bend_1 = (bends * height).sum(axis=2)  # E f''
-        slope_2 = 2 * ((beta * times).sum(axis=2) - centre * slope_1)
-        bend_2 = 2 * ((beta**2 * share).sum(axis=2) + (bends * at_knots * height).sum(axis=2))
-        own = -variance * (d_mean * slope_1 + d_variance * slope_2)
-        curved = -(variance**2) * (d_mean * bend_1 + d_variance * bend_2)
-        statistics = GaussianMoments(np.zeros_like(own), own, 2 * mean * own + curved)
-        return np.hstack([straight, bent[:, self.has_knot]]), statistics
+        slope, d_mean, d_variance = (np.ascontiguousarray(each) for each in (slope, d_mean, d_variance))
+        d_slope, first, second = np.empty_like(slope), np.empty_like(mean), np.empty_like(mean)
+        bent_pulls(*self._rising(), slope, mean, variance, d_mean, d_variance, d_slope, first, second)
+        return d_slope, GaussianMoments(np.zeros_like(first), first, second)
 
 
 def knots_of(X: np.ndarray, weights: np.ndarray) -> np.ndarray:

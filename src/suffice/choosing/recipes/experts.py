@@ -17,11 +17,16 @@ from ..stacking import Stack, best_width, stacked
 
 MANY = 2000  # rows
 ROWS_EACH = 10  # rows for every component
+COEFFICIENTS = 3  # of all experts together, for every row
+NUMBERS = 40_000  # rows times what an expert sees of a row: a table with more is dealt less often
 MOST_HELD = 4000  # held-out rows that the width is taken from
 
 
-def candidates(n_rows: int, n_components: int | str, steps: int) -> list[ExpertSetting]:
-    """Settings to stack: from stiff to loose, begun at clusters of the rows or at levels of the target."""
+def candidates(n_rows: int, n_components: int | str, steps: int, size: int = 1) -> list[ExpertSetting]:
+    """Settings to stack: from stiff to loose, begun at clusters of the rows or at levels of the target.
+
+    `size` is how many numbers an expert sees of a row.
+    """
     K, L = (8, 16) if n_rows <= MANY else (16, 32)
     is_given = not isinstance(n_components, str)
     if is_given:
@@ -37,18 +42,20 @@ def candidates(n_rows: int, n_components: int | str, steps: int) -> list[ExpertS
     ]
     if is_given:
         found = [ExpertSetting(K, 1.0, 1.0), *(each for each in found[2:] if each.n_components == K)]
-    most = n_rows if is_given else max(1, n_rows // ROWS_EACH)
+    most = n_rows if is_given else max(1, min(n_rows // ROWS_EACH, COEFFICIENTS * n_rows // size))
     return [replace(each, steps=steps) for each in found if each.n_components <= most]
 
 
-def deals(n_rows: int, n_members: int | str, has_gaps: bool = False) -> tuple[int, int]:
-    """(how often the rows are dealt, into how many parts)."""
+def deals(n_rows: int, n_members: int | str, has_gaps: bool = False, size: int = 1) -> tuple[int, int]:
+    """(how often the rows are dealt, into how many parts); a step costs more where cells are missing, and where rows are wide."""
     if not isinstance(n_members, str):
         return (2, n_members // 2) if n_members % 2 == 0 and n_members >= 4 else (1, n_members)
     if n_rows < 2 * ROWS_EACH:
         return 1, 2
-    few = (2, 3) if has_gaps else (2, 5)  # every step costs twice as much where cells are missing
-    return few if n_rows <= MANY else (1, 3)
+    tables = n_rows * size / NUMBERS
+    if n_rows > MANY or tables > (1 if has_gaps else 2):
+        return 1, 3
+    return (2, 3) if has_gaps else (2, 5) if tables <= 1 else (1, 5)
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,9 @@ class StackedExperts:
         """The committee, in the units of the targets given, and the stack it is made of."""
         seen = ~np.isnan(y)
         n = int(seen.sum())
-        tried = candidates(n, self.n_components, self.steps)
-        n_deals, n_parts = deals(n, self.n_members, bool(np.isnan(X).any()))
+        size = structure.design.size
+        tried = candidates(n, self.n_components, self.steps, size)
+        n_deals, n_parts = deals(n, self.n_members, bool(np.isnan(X).any()), size)
         levels = np.quantile(y[seen], np.linspace(0.1, 0.9, 9))
         classes = np.where(seen, np.searchsorted(levels, np.where(seen, y, 0.0)), -1)
         parts = np.empty((n_deals, len(y)), dtype=np.int64)

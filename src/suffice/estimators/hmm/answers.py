@@ -17,6 +17,7 @@ from ...reading.sequences import Sequences, sequences_of
 from ...structures.groups import drawn
 from ..checks import check_whole
 from ..kinds import Seed
+from ..lazily import by_blocks, summed
 
 
 class Answers:
@@ -39,6 +40,7 @@ class Answers:
 
     # -- states -------------------------------------------------------------------------------------------------------
 
+    @by_blocks
     def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
         """The most probable path: a state for every step (Viterbi)."""
         steps, rows = self._given(X, lengths)
@@ -52,6 +54,7 @@ class Answers:
             best, path = rows.best(self._parameters(rows))
         return float(best.sum() + self._base(rows).sum()), steps.unread(path)
 
+    @by_blocks
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Posterior probabilities of the states of every step given the whole sequence."""
         steps, rows = self._given(X, lengths)
@@ -85,6 +88,7 @@ class Answers:
 
     # -- densities ----------------------------------------------------------------------------------------------------
 
+    @by_blocks
     def score_samples(self, X: Any, lengths: Any = None) -> np.ndarray:
         """(n_sequences,) array: log p(x) of every sequence (of its observed cells)."""
         _, rows = self._given(X, lengths)
@@ -95,12 +99,14 @@ class Answers:
             np.repeat(np.arange(len(lengths)), lengths), self._base(rows), minlength=len(lengths)
         )
 
+    @by_blocks
     def score_steps(self, X: Any, lengths: Any = None) -> np.ndarray:
         """log p(x_t | x_1 .. x_{t-1}) of every step: low where a step is a surprise."""
         steps, rows = self._given(X, lengths)
         with one_blas_thread():
             return steps.unread(rows.filtered(self._parameters(rows))[0] + self._base(rows))
 
+    @summed
     def score(self, X: Any, y: Any = None, lengths: Any = None) -> float:
         """The log-likelihood of all sequences."""
         return float(self.score_samples(X, lengths).sum())

@@ -13,41 +13,31 @@ from sklearn.exceptions import ConvergenceWarning
 from typing_extensions import override
 
 from ...engines.threads import Engine, n_threads
-from ...learners.accelerated import AcceleratedEM
-from ...learners.chain_em import (
-    BATCH,
-    STARTS,
-    ChainProblem,
-    OnlineChainEM,
-    VariationalChainProblem,
-    begun,
-    start_statistics,
-    stream,
-)
+from ...learners.chain_blocks import BlockSteps
+from ...learners.chain_em import STARTS, ChainProblem, begun, start_statistics, stream
 from ...learners.chain_steps import ChainSteps
-from ...learners.driver import Fit, run
-from ...learners.em import BatchEM
-from ...learners.variational import VariationalEM
+from ...learners.driver import Fit
 from ...learners.watch import Watch
 from ...reading.base import Reader
 from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
 from ...reading.sequences import Sequences, sequences_of
-from ...structures.chain import Chain, ChainPrior, topology_cells
-from ...structures.chain_posterior import ChainConjugate
-from ...structures.component_prior import default_amount
+from ...structures.chain import Chain, topology_cells
 from .. import loaded
 from ..checks import check_jobs, check_one_of, check_tol, check_whole, is_number
 from ..contract import Contract
 from ..kinds import Path, Seed
+from ..scale import shell_of
 from ..warm import last_fit
 from .answers import Answers
+from .runs import Runs
+from .scale import SequencesOf, scaled_sequences
 from .sections import ALGORITHMS
 from .states import checked_cells, checked_ties, evidence_of
 
 FIRST_BATCHES = 8  # mini-batches that the first call of partial_fit finds its start on
 
 
-class HMM(Answers, Contract, DensityMixin, BaseEstimator):
+class HMM(Answers, Runs, Contract, DensityMixin, BaseEstimator):
     """Base of the hidden Markov models. A subclass says how steps are read (`_reader`), what emits them (`_emissions`) and
     what it shows (`_expose`, `_n_emission_parameters`)."""
 
@@ -120,9 +110,10 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : list of (T_i, D) arrays, strings or lists of symbols; (N, T, D) array; DataFrame; or (n, D) array
+        X : list of (T_i, D) arrays, strings or lists of symbols; (N, T, D) array; DataFrame; (n, D) array; or data in blocks
             Tails of NaN of an (N, T, D) array are padding. An (n, D) array is one sequence, or several with `lengths`. A NaN cell is
-            missing, a row of them a missing step.
+            missing, a row of them a missing step. A `suffice.files.Dataset` or a dask collection need not fit in memory: rows with a
+            column `sequence`, a dask.array with `lengths`, or delayed lists of sequences.
         y : ignored
         lengths : array-like of int, default=None
             How long the sequences are that lie one after the other in X.
@@ -139,8 +130,11 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         self._check_parameters()
         last = last_fit(self)
         reader = self._reader()
+        whole = scaled_sequences(self, X, lengths, states, sample_weight)
+        if whole is not None:
+            X, lengths, sample_weight = whole.sample.X, None, whole.sample.weights
         steps, rows, weights, labels, evidence = self._training(reader, X, lengths, states, sample_weight, reset=True)
-        watch = self._watch(rows, steps.offsets, weights, evidence)
+        watch = self._watch(rows, steps.offsets, weights, evidence) if whole is None else whole.watch(self)
         generator = np.random.default_rng(self._fit_seed(watch))
         chain = self._chain(reader, rows, np.repeat(weights, steps.lengths))
         last = last if last is not None and last.fits(chain, reader) else None
@@ -149,53 +143,12 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         with one_blas_thread(), engine.open():
             form = chain.emissions.form(rows)
             sequences = ChainSteps(chain, form, steps.offsets, weights, evidence, engine)
-            problem, fit = self._run(sequences, labels, generator, last, watch)
+            every = None if whole is None else whole.rows(SequencesOf(shell_of(self), reader), chain, BlockSteps)
+            problem, fit = self._run(sequences, labels, generator, last, watch, every)
         watch.close()
         self._reader_, self._stream = reader, None
         self._keep(problem, fit)
         return self
-
-    def _run(
-        self, sequences: ChainSteps, labels: Any, generator: np.random.Generator, last: Any, watch: Watch
-    ) -> tuple[ChainProblem, Fit]:
-        """The best of the starts."""
-        best: Fit | None = None
-        problem: Any = None
-        for child in generator.spawn(self.n_init if last is None else 1):
-            statistics = start_statistics(sequences, self._start_kind(), child, labels)
-            if problem is None:
-                problem = self._problem(sequences, statistics)
-            if last is None or self.algorithm == "variational":
-                start = problem.prior.posterior(statistics if last is None else last.moments)
-            else:
-                start = last.moments
-            learner = {
-                "em": BatchEM(), "accelerated": AcceleratedEM(), "online": OnlineChainEM(self._batch()),
-                "variational": VariationalEM(),
-            }  # fmt: skip
-            fit = run(
-                learner[self.algorithm], problem, start, child, max_epochs=self.max_iter, tol=self.tol, watch=watch
-            )
-            if best is None or fit.measure.objective < best.measure.objective:  # type: ignore[union-attr]
-                best = fit
-        assert best is not None
-        return problem, best
-
-    def _problem(self, sequences: ChainSteps, statistics: Any) -> ChainProblem:
-        if self.algorithm == "variational":
-            amount = 1.0 if self.prior == "auto" else float(self.prior)
-            prior = ChainConjugate.of(sequences.chain, sequences.form, statistics, amount)
-            return VariationalChainProblem(sequences, prior)
-        amount = default_amount(sequences.chain.emissions) if self.prior == "auto" else float(self.prior)
-        return ChainProblem(sequences, ChainPrior.of(sequences.chain, statistics, amount), reseeds=amount > 0)
-
-    def _start_kind(self) -> str:
-        if self.init_params != "auto":
-            return self.init_params
-        return self._default_start if self.topology in ("ergodic", "cyclic") else "parts"
-
-    def _batch(self) -> int:
-        return BATCH if self.batch_size is None else int(self.batch_size)
 
     def _chain(self, reader: Any, rows: np.ndarray, weights: np.ndarray) -> Chain:
         S = self.n_states
@@ -217,7 +170,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
 
     def _keep(self, problem: ChainProblem, fit: Fit) -> None:
         assert fit.measure is not None and fit.first is not None
-        base = self._mean_base(problem.rows)
+        base = problem.rows.mean_base_measure()
         self._stored_model, self.moments_ = problem.model, fit.moments
         if self.algorithm == "variational":
             self.posterior_, self.moments_ = fit.moments, problem.prior.mean_moments(fit.moments)
@@ -247,12 +200,6 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         if chain.n_mixtures > 1:
             self.weights_: Any = chain.by_state(np.exp(chain.log_weights(moments.emissions)))
         self._expose(chain, moments)
-
-    def _mean_base(self, rows: ChainSteps) -> float:
-        base = rows.chain.emissions.log_base_measure(rows.form.X)
-        if isinstance(base, (int, float)):
-            return float(base)
-        return float(rows.step_weights @ base) / max(rows.total, 1e-300)
 
     @all_or_nothing
     def partial_fit(
@@ -293,7 +240,7 @@ class HMM(Answers, Contract, DensityMixin, BaseEstimator):
         self.moments_: Any = state.shown()
         self.n_iter_, self.converged_, self.stopped_ = state.n_steps, True, "one pass over the batch"
         self.history_, self.reseeded_ = {}, []
-        self.lower_bound_ = state.mean_log_likelihood + self._mean_base(sequences)
+        self.lower_bound_ = state.mean_log_likelihood + sequences.mean_base_measure()
         self.lower_bounds_ = [self.lower_bound_]
         self._finish()
         return self

@@ -18,6 +18,7 @@ from ...reading.frames_back import as_given
 from ...reading.guards import one_blas_thread
 from ...structures.groups import drawn
 from ..kinds import Seed
+from ..lazily import by_blocks, summed
 
 CELLS = 1 << 24  # rows times components that are held at once
 
@@ -35,23 +36,27 @@ class Answers:
     _validated: Any
     _n_parameters: Any  # Mixture's
 
+    @by_blocks
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """log p(x, component) of every row; missing cells are integrated out."""
         check_is_fitted(self)
         rows = self._rows(X)
         return self._joint(rows) + np.reshape(self._base(rows), (-1, 1))
 
+    @by_blocks
     def predict_proba(self, X: Any) -> np.ndarray:
         """Posterior probabilities of the components."""
         check_is_fitted(self)
         joint = self._joint(self._rows(X))
         return posteriors(joint, self.weights_)
 
+    @by_blocks
     def predict(self, X: Any) -> np.ndarray:
         """The most probable component of every row."""
         check_is_fitted(self)
         return self._joint(self._rows(X)).argmax(axis=1)
 
+    @by_blocks
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of every row (of its observed cells)."""
         check_is_fitted(self)
@@ -59,6 +64,7 @@ class Answers:
         step = max(1, CELLS // len(self.weights_))
         return np.concatenate([self._log_rows(rows[part]) for part in shards(rows.shape[0], step)])
 
+    @summed
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """The mean of `score_samples`."""
         return float(

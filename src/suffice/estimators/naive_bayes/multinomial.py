@@ -13,13 +13,13 @@ from ...families.multinomial import Multinomial
 from ...reading.words import Words
 from ...structures.words import Words as WordStructure
 from ..checks import check_positive
+from ..classifier import GenerativeClassifier
 from ..kinds import Path, Seed
 from ..sections import documented
-from .counts import CountClassifier
 
 
 @documented
-class MultinomialNB(CountClassifier):
+class MultinomialNB(GenerativeClassifier):
     """Multinomial naive Bayes: counts of words (or weights such as tf-idf), drawn independently given the class.
 
     Use it for text and other sparse counts. The hinge is the default of words: on held-out parts of training documents it is at least
@@ -64,14 +64,14 @@ class MultinomialNB(CountClassifier):
 
     def __init__(
         self, *, loss: str = "hinge", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
-        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None,
+        max_epochs: int = 100, tol: float = 1e-3, average: bool = True, class_prior: Any = None, class_weight: Any = None,
         unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", count_power: float | str = "auto",
         row_norm: Any = "auto", random_state: Seed = None, verbose: int = 0, warm_start: bool = False, n_jobs: int | None = None,
         checkpoint: Path = None, checkpoint_minutes: float = 3.0, resume: Path | bool = None,
     ) -> None:  # fmt: skip
         super().__init__(
             loss=loss, prior=prior, algorithm=algorithm, step_size=step_size, max_epochs=max_epochs, tol=tol, average=average,
-            class_prior=class_prior, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
+            class_prior=class_prior, class_weight=class_weight, unlabelled_weight=unlabelled_weight, unlabelled=unlabelled,
             random_state=random_state, verbose=verbose, warm_start=warm_start, n_jobs=n_jobs,
             checkpoint=checkpoint, checkpoint_minutes=checkpoint_minutes, resume=resume,
         )  # fmt: skip

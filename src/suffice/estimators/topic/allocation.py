@@ -16,6 +16,7 @@ from ...evaluation.perplexity import Perplexity
 from ...evaluation.results import Estimate
 from ...learners.driver import Stop, run
 from ...learners.topics import allocation as learners
+from ...learners.topics.allocation_blocks import BlockAllocation, BlockDocuments
 from ...learners.topics.allocation_passes import (
     AllocationProblem,
     BatchAllocation,
@@ -27,6 +28,9 @@ from ...reading.guards import all_or_nothing, naming, refuse_huge
 from .. import loaded
 from ..contract import Contract, checked_numbers
 from ..kinds import Path, Seed
+from ..lazily import by_blocks, summed
+from ..scale import shell_of
+from .scale import DocumentsOf, scaled_documents
 
 INFERENCES = ("variational", "map", "gibbs")
 
@@ -51,7 +55,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
     max_iter : int or "auto", default="auto"
         Passes over the documents: "auto" is 20 online, at most 100 in batches, and 200 sweeps for "gibbs".
     batch_size : int, default=256
-        Documents of an online step; a pass has at least ten.
+        Documents of an online step; a pass has at least ten. Of data in blocks a step is of a tenth of the blocks.
     decay, offset : float, default=0.7 and 10
         Rates of online steps are (offset + t)^-decay.
     total_documents : float or None, default=None
@@ -124,33 +128,38 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from documents X (counts of words, array-like or sparse); y is ignored."""
+        """Learn from documents X (counts of words, array-like, sparse, or data in blocks, also of texts); y is ignored."""
         self._check_parameters()
-        X = self._documents(X, reset=True)
-        watch = self._watch(X)
+        whole = scaled_documents(self, X)
+        sample = self._documents(X if whole is None else whole.sample.X, reset=True)
+        watch = self._watch(sample) if whole is None else whole.watch(self)
         generator = np.random.default_rng(self._fit_seed(watch))
-        model = self._new(learners.start(X, int(self.n_topics), generator))
-        learner, n_passes = self._learner(X.shape[0])
-        problem = AllocationProblem(model, X)
+        rows = sample if whole is None else whole.rows(DocumentsOf(shell_of(self)), None, BlockDocuments)
+        totals = learners.word_totals(sample) if whole is None else rows.word_totals()
+        model = self._new(learners.start(totals, int(self.n_topics), generator))
+        n = sample.shape[0] if whole is None else whole.survey.n_rows
+        learner, n_passes = self._learner(n if whole is None else len(whole.data), in_blocks=whole is not None)
+        problem = AllocationProblem(model, rows) if whole is None else BlockAllocation(model, rows, n)
         fit = run(
             learner, problem, model.count, generator, max_epochs=n_passes, tol=self.tol, keep_best=False, watch=watch
         )
         watch.close()
         self.history_: list[Any] = [-value for value in fit.history.get("objective", [])]
         self.n_iter_, self.converged_, self.stopped_ = fit.n_iter, fit.converged, fit.stopped
-        self._n_steps, self._n_seen = getattr(fit.memory, "n_steps", 0), float(X.shape[0])
+        self._n_steps, self._n_seen = getattr(fit.memory, "n_steps", 0), float(n)
         self._keep(problem.at(fit.moments))
         return self
 
-    def _learner(self, n_documents: int) -> tuple[Any, int]:
-        """The learner, and how many passes it makes at most."""
+    def _learner(self, n_units: int, in_blocks: bool = False) -> tuple[Any, int]:
+        """The learner, and how many passes it makes at most over so many documents, or blocks of them."""
         auto = 200 if self.inference == "gibbs" else 100 if self.algorithm == "batch" else 20
         n_passes = auto if self.max_iter == "auto" else int(self.max_iter)
         if self.inference == "gibbs":
             return SampledAllocation(n_passes), n_passes
         if self.algorithm == "batch":
             return BatchAllocation(), n_passes
-        size = min(int(self.batch_size), -(-n_documents // 10))
+        size = -(-n_units // 10)  # a pass has ten steps, or more
+        size = size if in_blocks else min(int(self.batch_size), size)
         return OnlineAllocation(n_passes, size, float(self.decay), float(self.offset)), n_passes
 
     @all_or_nothing
@@ -162,7 +171,11 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
             self._check_unchanged()
         X = self._documents(X, reset=first)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        model = self._new(learners.start(X, int(self.n_topics), generator)) if first else self._model()
+        model = (
+            self._new(learners.start(learners.word_totals(X), int(self.n_topics), generator))
+            if first
+            else self._model()
+        )
         n_steps, seen = (0, 0.0) if first else (self._n_steps, self._n_seen)
         history = [] if first else list(self.history_)
         seen += X.shape[0]
@@ -195,6 +208,7 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
 
     # -- what was learned ---------------------------------------------------------------------------------------------
 
+    @by_blocks
     def transform(self, X: Any) -> np.ndarray:
         """Proportions of the topics in each document: means of their posterior (of "map": the most probable ones)."""
         model = self._model()
@@ -204,12 +218,14 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         _, shapes, _ = replace(model, tolerance=1e-5).expect(X, gather=False)
         return shapes / shapes.sum(axis=1, keepdims=True)
 
+    @by_blocks
     def score_samples(self, X: Any) -> np.ndarray:
         """Blei's lower bound of log p(document) (words in their order: no multinomial coefficient)."""
         model = replace(self._model(), inference="variational", tolerance=1e-6)
         X = self._documents(X, reset=False)
         return np.array([model.expect(X[i], gather=False, beta=self.topics_.T.copy())[2] for i in range(X.shape[0])])
 
+    @summed
     def score(self, X: Any, y: Any = None) -> float:
         """The mean lower bound of a document."""
         model = replace(self._model(), inference="variational", tolerance=1e-6)

@@ -56,6 +56,8 @@ class LDAClassifier(GenerativeClassifier):
         Training stops when documents want to change by less than twice this, in the mean.
     class_prior : array-like of shape (n_classes,), default=None
         Class probabilities to put in place of the learned ones.
+    class_weight : dict {label: weight}, "balanced" or None, default=None
+        Factors on the weights of the documents; "balanced" gives every class the same total weight.
     unlabelled_weight : float or "auto", default="auto"
         What a document without a label counts, through its marginal likelihood. "auto" decides on held-out labelled documents.
     unlabelled : a label, None or "auto", default="auto"
@@ -102,13 +104,13 @@ class LDAClassifier(GenerativeClassifier):
     Blei, Ng and Jordan (2003), Latent Dirichlet allocation; Masegosa (2014), Stochastic discriminative EM, section 4.2.
     """
 
-    algorithm, step_size, average, class_weight, warm_start = "auto", None, True, None, False
+    algorithm, step_size, average, warm_start = "auto", None, True, False
 
     def __init__(
         self, n_topics: int = 2, *, loss: str = "ncll", inference: str = "map", prior: float | str = "auto",
         concentration: float | str = "auto", row_norm: Any = "auto", nll_passes: int | str = "auto",
         max_epochs: int | str = "auto", tol: float = 1e-3, share_word_topic: bool = True, n_sweeps: int | str = "auto",
-        train_likelihood: str = "plug-in", likelihood: str = "plug-in", class_prior: Any = None,
+        train_likelihood: str = "plug-in", likelihood: str = "plug-in", class_prior: Any = None, class_weight: Any = None,
         unlabelled_weight: float | str = "auto", unlabelled: Any = "auto", n_jobs: int | None = None, random_state: Seed = None,
         verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0, resume: Path | bool = None,
     ) -> None:  # fmt: skip
@@ -126,6 +128,7 @@ class LDAClassifier(GenerativeClassifier):
         self.train_likelihood = train_likelihood
         self.likelihood = likelihood
         self.class_prior = class_prior
+        self.class_weight = class_weight
         self.unlabelled_weight = unlabelled_weight
         self.unlabelled = unlabelled
         self.n_jobs = n_jobs

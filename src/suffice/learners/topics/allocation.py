@@ -69,10 +69,14 @@ def parts(n: int) -> list[slice]:
     return shards(n, max(1, -(-n // N_PARTS)))
 
 
-def start(X, n_topics: int, generator: np.random.Generator) -> np.ndarray:
+def word_totals(X) -> np.ndarray:
+    """How often every word occurs."""
+    return np.asarray(X.sum(axis=0)).ravel()
+
+
+def start(totals: np.ndarray, n_topics: int, generator: np.random.Generator) -> np.ndarray:
     """Every word's occurrences divided among the topics at random."""
-    shares = generator.gamma(1.0, size=(X.shape[1], n_topics))
-    totals = np.asarray(X.sum(axis=0)).ravel()
+    shares = generator.gamma(1.0, size=(len(totals), n_topics))
     return totals[:, None] * shares / shares.sum(axis=1, keepdims=True)
 
 

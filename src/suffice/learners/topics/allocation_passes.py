@@ -16,7 +16,7 @@ from typing_extensions import override
 from ..driver import SelfDriven
 from ..problem import Measure
 from ..state import State, Stop
-from .allocation import Allocation, Tokens, online_step
+from .allocation import Allocation, Tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,24 @@ class AllocationProblem:
 
     def at(self, count: np.ndarray) -> Allocation:
         return replace(self.model, count=count)
+
+    @property
+    def n_units(self) -> int:
+        """What online EM deals out: documents."""
+        return self.X.shape[0]
+
+    def expect(self, count: np.ndarray, memory: Any, n_steps: int) -> tuple[np.ndarray, Any, float]:
+        """(expected counts, what inference may begin with next time, bound of the documents)."""
+        found, memory, bound = self.at(count).expect(self.X, memory, n_steps=n_steps)
+        assert found is not None
+        return found, memory, bound
+
+    def expect_some(self, count: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """(expected counts, bound, all documents for one of these) of some documents."""
+        rows = self.X[units]
+        found, _, bound = self.at(count).expect(rows)
+        assert found is not None
+        return found, bound, self.n_units / rows.shape[0]
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -51,7 +69,7 @@ def measured(objective: float) -> Measure:
 class Shapes:
     """The memory of batch EM: where inference of the documents ended."""
 
-    shapes: np.ndarray | None = None
+    shapes: Any = None  # an array, or an `engines.blocks.Kept` of arrays
 
 
 @dataclass(frozen=True)
@@ -63,7 +81,7 @@ class BatchAllocation:
 
     def step(self, problem: AllocationProblem, state: State) -> State:
         model, shapes = problem.at(state.moments), state.memory.shapes
-        count, shapes, bound = model.expect(problem.X, shapes, n_steps=20 if shapes is None else 5)
+        count, shapes, bound = problem.expect(state.moments, shapes, 20 if shapes is None else 5)
         measure = measured(model.objective(bound))
         return replace(state, moments=count, measure=measure, memory=Shapes(shapes), n_passes=state.n_passes + 1)
 
@@ -73,7 +91,7 @@ class Position:
     """The memory of online EM: steps made so far, and where it is within a pass."""
 
     n_steps: int = 0
-    order: np.ndarray | None = None  # of the documents in the pass under way
+    order: np.ndarray | None = None  # of the units in the pass under way
     n_read: int = 0
     bound: float = 0.0  # of those read
 
@@ -94,17 +112,17 @@ class OnlineAllocation(SelfDriven):
     @override
     def drive(self, problem: AllocationProblem, state: State, record) -> None:
         """Checkpoints may fall between two mini-batches."""
-        n, memory = problem.X.shape[0], state.memory
+        n, memory = problem.n_units, state.memory
         while not record.is_over:
             if memory.order is None:
                 memory.order, memory.n_read, memory.bound = state.generator.permutation(n), 0, 0.0
             while memory.n_read < n:
-                rows = problem.X[memory.order[memory.n_read : memory.n_read + self.batch_size]]
-                model = problem.at(state.moments)
+                units = memory.order[memory.n_read : memory.n_read + self.batch_size]
                 rate = (self.offset + memory.n_steps) ** -self.decay
-                memory.bound += online_step(model, rows, rate, n / rows.shape[0])
-                memory.n_steps, memory.n_read = memory.n_steps + 1, memory.n_read + rows.shape[0]
-                state.moments = model.count
+                count, bound, scale = problem.expect_some(state.moments, units)
+                state.moments = (1.0 - rate) * state.moments + rate * scale * count
+                memory.bound += bound
+                memory.n_steps, memory.n_read = memory.n_steps + 1, memory.n_read + len(units)
                 if memory.n_read < n:
                     record.offer(state)
             memory.order = None
