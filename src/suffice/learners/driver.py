@@ -193,7 +193,7 @@ class Record(Snapshot):
             self.end(Stop.GAP, tol=self.tol)
         elif not np.isfinite(self.last.gap):
             gain = previous - self.kept.objective
-            self.n_quiet = self.n_quiet + self.n_open if gain <= 0.1 * self.tol * scale else 0
+            self.n_quiet = self.n_quiet + self.n_open if gain <= 0.1 * self.tol * scale * self.n_open else 0
             if self.n_quiet >= self.problem.patience and not state.is_searching:
                 passes = "two passes" if self.problem.patience == 2 else "a pass"
                 self.end(Stop.SMALL_GAIN, passes=passes, tol=self.tol)

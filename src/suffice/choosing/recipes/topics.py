@@ -36,7 +36,7 @@ MIN_HELD_OUT = 50  # documents a class and more, for a calibration on held-out o
 @dataclass(frozen=True)
 class Topics(Recipe):
     inference: str = "map"
-    nll_passes: int = 15  # of EM, before the passes of a discriminative loss
+    nll_passes: int = 6  # of EM, before the passes of a discriminative loss
     judge: str = "plug-in"  # estimator of a document's likelihood in prediction, of sampled topics
     seed: int = 0  # of streams
 
