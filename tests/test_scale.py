@@ -19,12 +19,19 @@ from sklearn.base import clone
 
 import suffice
 from suffice import BernoulliNB, ComplementNB, GaussianDiscriminant, GaussianMixture, GaussianNB, MixedNB, MultinomialNB
+from suffice.choosing import priors
 from suffice.engines.blocks import Threads, tree
+from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.files import DataError, Dataset
 from suffice.files.dataset import Blocks
 from suffice.files.pieces import Part
 from suffice.hmm import GaussianHMM
+from suffice.learners.blocks import Block, BlockRows
+from suffice.learners.driver import Problem, run
+from suffice.learners.shardwise import Shardwise
+from suffice.losses import loss_named
 from suffice.losses.soft_hinge import SoftHinge
+from suffice.structures.joint import Joint
 from suffice.topic import LatentDirichletAllocation
 
 COLUMNS = list("abcde")
@@ -148,6 +155,10 @@ FITS = {
     "ncll": Case(GaussianNB(loss="ncll", random_state=0), "p*.parquet", TABLE, "--target y --loss ncll"),
     "hinge": Case(
         GaussianNB(loss="hinge", random_state=0, prior=5.0), "p*.parquet", TABLE, "--target y --loss hinge --set prior=5"
+    ),
+    "duals": Case(
+        GaussianNB(algorithm="incremental", random_state=0, prior=20.0), "p*.parquet", TABLE,
+        "--target y --set algorithm=incremental --set prior=20",
     ),
     "mixture": Case(
         GaussianMixture(3, random_state=0, max_iter=8), "p*.parquet", {"block_rows": 500, "ignore": ["y"]},
@@ -359,6 +370,51 @@ def test_two_places_to_work_at_are_refused(folder, tmp_path):
     assert both.exit_code != 0
 
 
+# -- dual rounds -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sources:
+    sources: tuple
+
+    def place(self, engine, prepare, n_bytes):
+        return engine.place(self.sources, prepare, n_bytes)
+
+
+def dual_fit(
+    engine, n_blocks: int, rounds: int = 4, copies: int = 1, factor: float = 1.0, seconds: float = 0.0, log: str = ""
+):
+    """((moments, duals), history) of rounds over blocks of one table, or over copies of it."""
+    rows = table(400, seed=12).dropna()
+    X, y = np.ascontiguousarray(rows[COLUMNS].to_numpy()), pd.factorize(rows["y"], sort=True)[0]
+    parts = [np.arange(len(y))] * copies if copies > 1 else np.array_split(np.arange(len(y)), n_blocks)
+    blocks = [Held(Block(X[own], y[own], np.ones(len(own))), 0, seconds) for own in parts]
+    sources = tuple(Slow(block, number, 0.0, log) for number, block in enumerate(blocks))
+    model = Joint.of(GaussianDiagonal.for_data(X, 3))
+    prior = priors.interior(model, model.statistics(X, y, np.ones(len(y))))
+    prior = prior * (60.0 / float(prior.mass.sum()))
+    data = BlockRows(engine, Sources(sources), None, 0, model)
+    problem = Problem(model, X, y, np.ones(len(y)), loss_named("ncll"), prior, data)
+    fit = run(
+        Shardwise(1e-4, factor), problem, prior, np.random.default_rng(0), max_epochs=rounds, tol=0.0, keep_best=False
+    )
+    found = np.concatenate([shard.multipliers for shard in fit.memory.following.values])
+    return (fit.memory.moments, found), fit.history
+
+
+def test_the_gap_of_dual_rounds_bounds_what_is_left():
+    history = dual_fit(Threads(1), 4, rounds=25)[1]
+    F, gap = np.array(history["objective"]), np.array(history["gap"])
+    assert (F[:-1] - F[-1] <= gap[:-1] + 1e-9).all()
+    assert gap[-1] < 1e-2 * F[-1]
+
+
+def test_the_safe_factor_is_needed():
+    """The same rows in four blocks: with the factor rounds go on; without it the sum of the changes leaves the domain at once."""
+    assert len(dual_fit(Threads(1), 4, rounds=6, copies=4)[1]["objective"]) == 6
+    assert len(dual_fit(Threads(1), 4, rounds=6, copies=4, factor=0.25)[1]["objective"]) == 1
+
+
 # -- the rounded hinge -------------------------------------------------------------------------------------------------
 
 
@@ -541,6 +597,31 @@ def test_dask_collections_are_fitted_and_answered(cluster):
     assert GaussianNB(loss="nll").fit(chunks, labels).class_count_.sum() == 1500
 
 
+def test_a_worker_killed_in_the_dual_rounds_changes_neither_parameters_nor_duals(cluster, tmp_path):
+    import signal
+    import threading
+
+    _, client = cluster
+    client.wait_for_workers(2)
+    plain, log = str(tmp_path / "plain"), tmp_path / "log"
+    (moments, duals), _ = dual_fit(Threads(2, keep=False), 4, log=plain)
+
+    def kill() -> None:
+        for _ in range(6000):
+            if log.exists() and len(log.read_text().split()) >= 2 * 9:  # in the third round
+                break
+            time.sleep(0.01)
+        os.kill(int(log.read_text().splitlines()[-1].split()[1]), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    (found, there), _ = dual_fit(suffice.DaskEngine(client, keep=False), 4, seconds=0.2, log=str(log))
+    killer.join()
+    np.testing.assert_array_equal(found.flat(), moments.flat())
+    np.testing.assert_array_equal(there, duals)
+    assert len(log.read_text().splitlines()) > len(Path(plain).read_text().splitlines())
+
+
 def test_answers_about_collections_are_lazy(cluster):
     dd, da = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask.array")
     rows = table(900, seed=11)
@@ -590,6 +671,30 @@ def test_a_limit_too_small_is_refused_in_a_sentence(cluster):
     ):
         GaussianMixture(2).fit(data)
     assert time.monotonic() - began < 5
+
+
+@dataclass(frozen=True)
+class Deadly:
+    source: object
+    n_bytes: int = 7 << 20
+
+    def __repr__(self) -> str:
+        return "Deadly"
+
+    def load(self):
+        os._exit(1)  # as a worker that is out of memory
+
+
+def test_a_block_that_kills_its_workers_is_named(cluster):
+    _, client = cluster
+    client.wait_for_workers(2)
+    data = cut(table(100)[COLUMNS], None, 3)
+    data.sources[1] = Deadly(data.sources[1])
+    with (
+        suffice.engine(suffice.DaskEngine(client)),
+        pytest.raises(RuntimeError, match=r"block 1 \(.*7 MB\) ended the workers"),
+    ):
+        GaussianMixture(2).fit(data)
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def lazy(estimator: Any, asked: Asked, X: Any) -> Any:
         return parts
     known = X.chunks[0] if hasattr(X, "chunks") and len(X.chunks[0]) == len(parts) else [np.nan] * len(parts)
     width = (n_outcomes(estimator),) if asked.name in WIDE else ()
-    dtype = float
+    dtype: Any = float
     if asked.name == "predict":
         dtype = estimator.classes_.dtype if hasattr(estimator, "classes_") else np.int64
     found = [da.from_delayed(part, (n, *width), dtype) for part, n in zip(parts, known, strict=True)]

@@ -41,7 +41,7 @@ class Scaled:
         if (
             not estimator._takes_blocks
             or not recipe.takes_blocks
-            or estimator.algorithm not in ("auto", "lbfgs", "batch")
+            or estimator.algorithm not in ("auto", "lbfgs", "batch", "incremental")
         ):
             refuse(estimator, self.data)
         classes = estimator.classes_

@@ -98,6 +98,7 @@ EXPERIMENTS = {
         Experiment(
             "masegosa2014-fig8", "Figure 8: Hinge-SGD and Hinge-MNB at five rates, imdb", 3, "masegosa2014.fig8"
         ),
+        Experiment("scale-rounds", "Rounds over 2 to 1,024 blocks, three ways of learning", 3, "scale.rounds"),
         Experiment("uci-regression", "Twenty splits of six UCI tables: densities of the target", 60, "regression.uci"),
         Experiment(
             "table-completion",

@@ -91,6 +91,10 @@ class Problem:
                 state = self.model.state_of(moments)
             scores = self.scores(moments, state) if scores is None else scores
             sums = measure_rows.of(loss.kernels)(scores, self.y, self.weights, rows, float(loss.margin), loss.settings)
+        return self.measure_of(sums, moments, state, has_gap=multipliers is not None)
+
+    def measure_of(self, sums: np.ndarray, moments, state: tuple | None = None, *, has_gap: bool) -> Measure:
+        """The measure that sums over all rows (in the order of `FIELDS`) make."""
         total = dict(zip(FIELDS, map(float, sums), strict=True))
         labelled = max(total["labelled"], 1e-300)
         prior = (
@@ -105,5 +109,5 @@ class Problem:
             ncll=total["ncll"] / labelled,
             hinge=total["hinge"] / labelled,
             accuracy=total["correct"] / labelled,
-            gap=total["gap"] if multipliers is not None and self.loss.is_discriminative else np.inf,
+            gap=total["gap"] if has_gap and self.loss.is_discriminative else np.inf,
         )

@@ -118,6 +118,7 @@ PLACES = {
     "learners.paper": "Paper Raw",
     "learners.problem": "Measure Problem",
     "learners.quasi_newton": "Evaluations GroupProblem QuasiNewton",
+    "learners.shardwise": "Rounds Shard Shardwise",
     "learners.state": "Fit State",
     "learners.step_sizes": "Constant InverseTime Power",
     "learners.stochastic": "Rate Stochastic",

@@ -16,6 +16,7 @@ from ...learners.driver import run
 from ...learners.em import BatchEM, MixtureProblem
 from ...learners.problem import Measure, Problem
 from ...learners.quasi_newton import GroupProblem, QuasiNewton
+from ...learners.shardwise import Shardwise
 from ...learners.state import Fit, Stop
 from ...learners.surrogate import Surrogate, Tilted
 from ...learners.watch import SILENT, Watch
@@ -25,6 +26,7 @@ from .base import Choice, noted
 
 SOFTEST, SOFTER = 0.003, 8.0  # of a hinge that has no softness of its own; the factor by which it falls
 ROUNDS, ROUND_TOL = 30, 3e-4  # by way of the sample; the gain of a row, in tenths of this, that ends them
+DUAL_ROUNDS, MAX_SHARDS = 2, 16  # of dual passes before L-BFGS, and the blocks up to which they pay
 TOL = 1e-6  # relative gain of a step of L-BFGS that ends it
 
 
@@ -63,15 +65,41 @@ def nearer(goal: Any, local: Any, start: np.ndarray, generator, watch: Watch) ->
     ).moments
 
 
-def searched(recipe: Any, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
-    """L-BFGS over all blocks, from the fit of the sample."""
-    own, model = replace(problem, blocks=None), cast(Any, problem.model)
+def fit_of_sample(recipe: Any, problem: Problem, choice: Choice, generator, watch: Watch) -> Any:
+    """Moments: what the sample's rows collected, on the prior of all."""
+    own = replace(problem, blocks=None)
     statistics = own.statistics()
     own = replace(own, prior=recipe.prior(own, statistics, choice.setting))
     begin = priors.interior(own.model, statistics)
     found = recipe.solved(recipe.learner(own), own, begin, generator, SILENT, choice.multipliers).moments
-    start = problem.prior + (found - own.prior)  # what the sample's rows collected, on the prior of all
-    start = start if problem.model.in_domain(start) else found
+    start = problem.prior + (found - own.prior)
+    return start if problem.model.in_domain(start) else found
+
+
+def dual_rounds(recipe: Any, problem: Problem, choice: Choice, generator, watch: Watch) -> Any:
+    """Moments after DUAL_ROUNDS of dual passes in the blocks, from the prior; the prior where there are too many blocks for that."""
+    if len(problem.blocks.blocks) > MAX_SHARDS:
+        return problem.prior
+    learner = Shardwise(min(1e-3, recipe.options.tol))
+    fit = run(
+        learner,
+        problem,
+        problem.prior,
+        generator,
+        max_epochs=DUAL_ROUNDS,
+        tol=recipe.options.tol,
+        watch=watch,
+        keep_best=False,
+    )
+    last = fit.memory.moments  # not measured yet: L-BFGS does that
+    return last if problem.model.in_domain(last) else fit.moments
+
+
+def searched(recipe: Any, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
+    """L-BFGS over all blocks, from the fit of the sample or from rounds of dual passes."""
+    model = cast(Any, problem.model)
+    begins = dual_rounds if recipe.options.algorithm == "incremental" else fit_of_sample
+    start = begins(recipe, problem, choice, generator, watch)
     history: dict[str, list] = {}
     n_iter = 0
     for loss in rounded(problem.loss):

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
@@ -68,7 +67,8 @@ class ClassAnswers(ClassifierAnswers):
         check_is_fitted(self)
         return super().score_samples(self._sequences(X, lengths, reset=False))
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, lengths: Any = None) -> float:
+    @override
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, lengths: Any = None) -> float:
         """The share of sequences whose class is right."""
         from .class_reading import labels_of
 

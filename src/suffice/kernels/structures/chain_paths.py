@@ -6,8 +6,7 @@ Lanes and pieces are those of `chain`. Scores are made for some steps at a time;
 which a batch of pieces fits into, so that going back is one look a step. Where it does not, delta is kept at the ends of the
 blocks, and they are made again on the way back: memory does not grow with the length. Pieces of a long sequence are exact where
 neighbours agree at a seam: the same delta there (up to a constant: then all decisions after it are the same), and the same state of
-the path.
-`chain_logs.best_paths` is the readable twin.
+the path. `chain_logs.best_paths` is the readable twin.
 """
 
 import numpy as np

@@ -1,0 +1,1 @@
+"""Learning over blocks: what the number of blocks costs."""
