@@ -142,6 +142,38 @@ def test_models_without_labels(name):
         np.testing.assert_array_equal(other, found[0])
 
 
+ANSWERS = {  # of models of tables with other answers than probabilities of classes
+    "GaussianRegressor": (lambda X, y: suffice.GaussianRegressor(random_state=0).fit(X, y), lambda m, X, y: m.log_density(X, y)),
+    "MixtureRegressor": (
+        lambda X, y: suffice.MixtureRegressor(2, n_members=1, max_iter=5, random_state=0).fit(X, y),
+        lambda m, X, y: np.column_stack(m.predict(X, return_std=True)),
+    ),
+    "TableClassifier": (
+        lambda X, y: suffice.TableClassifier(random_state=0).fit(X, y > np.median(y)),
+        lambda m, X, y: m.predict_proba(X),
+    ),
+    "completion": (
+        lambda X, y: suffice.MixedMixture(2, max_iter=5, random_state=0).fit(X),
+        lambda m, X, y: np.column_stack([m.score_cells(X), m.conditional(X, "text"), m.predict_column(X, "float")]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ANSWERS)
+def test_other_models_of_tables_give_the_same_bits_and_refuse_another_order(name):
+    columns, y = mixed_columns(int(np.random.default_rng().integers(10**6)))
+    y = np.random.default_rng(0).normal(size=len(y)) + (y == "yes")
+    make, ask = ANSWERS[name]
+    found = {}
+    for library, X in frames(columns, len(y)).items():
+        model = make(X, y)
+        found[library] = np.asarray(ask(model, X, y), dtype=float)
+        np.testing.assert_array_equal(found[library], found["pandas"], err_msg=library)
+        with pytest.raises(ValueError, match="feature names should match"):
+            ask(model, shuffled(X, library), y)
+
+
 def shuffled(X, library):
     names = [*list(X.columns)[1:], X.columns[0]] if library != "pyarrow" else [*X.schema.names[1:], X.schema.names[0]]
     return X.select(names) if library in ("polars", "pyarrow") else X[names]

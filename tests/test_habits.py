@@ -3,11 +3,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import suffice
+from suffice.cli import main
 
 CLASSIFIERS = {
     "GaussianNB": lambda loss: suffice.GaussianNB(loss=loss, random_state=0),
@@ -31,6 +33,32 @@ def test_predict_is_the_argmax_of_predict_proba(name, loss, seed, rare, n_classe
     np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
     flat = np.full((3, 3), 2.0) + generator.normal(scale=1e-9, size=(3, 3)).clip(0)
     np.testing.assert_array_equal(model.predict(flat), model.classes_[model.predict_proba(flat).argmax(axis=1)])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("loss", ["nll", "ncll", "hinge"])
+@settings(max_examples=4, deadline=None)
+@given(
+    seed=st.integers(0, 10**6), n_rare=st.integers(2, 100), model=st.sampled_from(["gaussian-nb", "mixed-nb", "discriminant"])
+)  # fmt: skip
+def test_the_command_line_says_the_argmax_too(loss, seed, n_rare, model, tmp_path_factory):
+    """200 rows, 2 to 100 of them of the rare class: classes to 99 : 1."""
+    folder, generator = tmp_path_factory.mktemp("argmax"), np.random.default_rng(seed)
+    rare = np.arange(200) < n_rare
+    table = pd.DataFrame({"a": generator.normal(size=200) + rare, "b": generator.poisson(3 + rare) * 0.5})
+    table.assign(kind=np.where(rare, "rare", "common")).to_csv(folder / "a.csv", index=False)
+    asked = ["--model", model, "--loss", loss, "--holdout", "0", "--target", "kind"]
+    assert main(["train", str(folder / "a.csv"), *asked, "-o", str(folder / "a.sfc")]) == 0
+    assert (
+        main(["predict", str(folder / "a.sfc"), str(folder / "a.csv"), "--proba", "-o", str(folder / "out.csv")]) == 0
+    )
+    said = pd.read_csv(folder / "out.csv")
+    trained = suffice.load(folder / "a.sfc").model
+    shares = said.iloc[:, 1:].to_numpy()
+    assert shares.shape == (200, 2) and list(trained.classes_) == ["common", "rare"]
+    np.testing.assert_array_equal(said.iloc[:, 0], trained.classes_[shares.argmax(axis=1)])
+    np.testing.assert_array_equal(said.iloc[:, 0], trained.predict(table))
+    np.testing.assert_allclose(shares, trained.predict_proba(table), atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.linear_model import LinearRegression
@@ -28,6 +29,7 @@ from sklearn.metrics import (
     r2_score,
 )
 from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
 
 import suffice
 from suffice.cli import main
@@ -146,15 +148,102 @@ def test_the_numbers_are_those_of_scikit_learn(case):
     np.testing.assert_allclose([float(row[3]) for row in rows], np.sort(worst)[: len(rows)], rtol=1e-9)
 
 
-def test_a_regression_has_the_scores_of_scikit_learn():
+def peer_of(model: suffice.GaussianNB, columns: list[int]) -> GaussianNB:
+    """scikit-learn's naive Bayes with the parameters of ours on some columns."""
+    peer = GaussianNB()
+    peer.classes_, peer.class_prior_ = model.classes_, model.class_prior_
+    peer.theta_, peer.var_ = model.theta_[:, columns], model.var_[:, columns]
+    peer.n_features_in_ = len(columns)
+    return peer
+
+
+def test_every_number_of_a_page_is_one_of_scikit_learn():
+    """Each number on the page is found among those that scikit-learn's naive Bayes and metrics give, to nine digits."""
+    seed = secrets.randbelow(10_000)
+    X, y = load_breast_cancer(return_X_y=True)
+    X_train, X, y_train, y = train_test_split(X[:, :5], y, random_state=seed, stratify=y)
+    model = suffice.GaussianNB(loss="nll").fit(X_train, y_train)
+    n, everything = len(y), list(range(5))
+    peer = peer_of(model, everything)
+    proba, said = peer.predict_proba(X), peer.predict(X)
+    own = proba[np.arange(n), y]
+    losses = -np.log(np.clip(own, np.finfo(float).eps, 1))
+    right = said == y
+    observed, predicted = calibration_curve(y, proba[:, 1], n_bins=10)
+    expected = [
+        accuracy_score(y, said), log_loss(y, proba), balanced_accuracy_score(y, said), np.mean(y == 1), 0.0, 1.0,
+        np.std(right, ddof=1) / np.sqrt(n), np.std(losses, ddof=1) / np.sqrt(n),
+        *precision_recall_fscore_support(y, said)[0], *precision_recall_fscore_support(y, said)[1],
+        *precision_recall_fscore_support(y, said)[2], *observed, *predicted, *np.sort(own)[:8],
+    ]  # fmt: skip
+    bins = np.clip(np.ceil(proba.max(axis=1) * 15).astype(int) - 1, 0, 14)  # of the calibration error
+    expected.append(sum(abs(right[bins == b].sum() - proba.max(axis=1)[bins == b].sum()) for b in range(15)) / n)
+    parts = np.searchsorted(np.linspace(0, 1, 11)[1:-1], proba[:, 1])
+    for part in np.unique(parts):
+        interval = binomtest(int(y[parts == part].sum()), int((parts == part).sum())).proportion_ci(method="wilson")
+        expected += [interval.low, interval.high]
+    logs = np.maximum(peer.predict_log_proba(X)[np.arange(n), y], -700)
+    for j in everything:
+        others = [i for i in everything if i != j]
+        change = logs - np.maximum(peer_of(model, others).predict_log_proba(X[:, others])[np.arange(n), y], -700)
+        expected += [change.mean(), np.std(change, ddof=1) / np.sqrt(n)]
+    density = np.logaddexp.reduce(peer.predict_joint_log_proba(X), axis=1)
+    before = np.logaddexp.reduce(peer.predict_joint_log_proba(X_train), axis=1)
+    expected += np.sort(density)[:8].tolist()
+    edges = np.linspace(np.percentile(np.r_[density, before], 0.5), max(density.max(), before.max()), 31)
+    for values in (density, before):
+        expected += (np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0] / len(values)).tolist()
+    expected += edges.tolist()
+    page = suffice.report(model, X, y, X_train=X_train)
+    found = checked(page)
+    for j in everything:  # p(x, class) at the values that the page shows
+        table = next(t for t in found.tables if t[0] == [f"x{j}", "p(x, 0)", "p(x, 1)"])
+        values = np.array([float(row[0]) for row in table[1:]])
+        assert values[0] < X[:, j].min() < X[:, j].max() < values[-1]
+        expected += values.tolist()
+        expected += np.exp(peer_of(model, [j]).predict_joint_log_proba(values[:, None])).ravel().tolist()
+    shown = np.array([float(value) for value in re.findall(r'<data value="([^"]+)"', page.html())])
+    allowed = np.sort(expected)
+    near = np.abs(shown[:, None] - allowed).min(axis=1) / np.maximum(np.abs(shown), 1e-9)
+    assert len(shown) > 200
+    assert near.max() < 1e-9, (seed, shown[near >= 1e-9])
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), suffice.GaussianRegressor(random_state=0)], ids=str)
+def test_a_regression_has_the_scores_of_scikit_learn(model):
     X, y = load_diabetes(return_X_y=True)
-    model = LinearRegression().fit(X[::2], y[::2])
-    page = suffice.report(model, X[1::2], y[1::2])
-    shown, said = {row[0]: float(row[1]) for row in checked(page).table("score")}, model.predict(X[1::2])
-    expected = [r2_score(y[1::2], said), mean_squared_error(y[1::2], said), mean_absolute_error(y[1::2], said)]
+    X_train, X, y_train, y = train_test_split(X, y, random_state=secrets.randbelow(10_000))
+    model.fit(X_train, y_train)
+    page = suffice.report(model, X, y)
+    shown, said = {row[0]: float(row[1]) for row in checked(page).table("score")}, model.predict(X)
+    expected = [r2_score(y, said), mean_squared_error(y, said), mean_absolute_error(y, said)]
     np.testing.assert_allclose(
         [shown[k] for k in ("R2", "mean squared error", "mean absolute error")], expected, rtol=1e-9
     )
+    if hasattr(model, "predict_interval"):
+        low, high = model.predict_interval(X)
+        np.testing.assert_allclose(shown["coverage 90"], np.mean((low <= y) & (y <= high)), rtol=1e-9)
+        np.testing.assert_allclose(shown["negative log density"], -model.log_density(X, y).mean(), rtol=1e-9)
+        assert "Columns that tell" in [section.title for section in page.sections]
+
+
+def test_a_tagger_has_the_scores_of_scikit_learn():
+    rng = np.random.default_rng(secrets.randbelow(10_000))
+    tags = [rng.choice(["N", "V"], 6).tolist() for _ in range(40)]
+    words = [[str(rng.choice(["dog", "cat", "run"] if t == "N" else ["run", "sees"])) for t in own] for own in tags]
+    model = suffice.TextTagger(random_state=0).fit(words[:30], tags[:30])
+    given = [[None, *own[1:]] for own in tags[30:]]  # the first tag of every sentence is not known
+    page = suffice.report(model, words[30:], given)
+    found = checked(page)
+    y = np.concatenate([own[1:] for own in tags[30:]])
+    proba = np.concatenate([p[1:] for p in model.predict_proba(words[30:])])
+    said = np.concatenate([p[1:] for p in model.predict(words[30:])])
+    shown = {row[0]: float(row[1]) for row in found.table("score")}
+    np.testing.assert_allclose(
+        [shown["accuracy"], shown["log-loss"]], [accuracy_score(y, said), log_loss(y, proba)], rtol=1e-9
+    )
+    assert {"Confusion", "Reliability", "Worst steps", "Which tag follows which"} <= {s.title for s in page.sections}
+    assert "Scores" not in [s.title for s in suffice.report(model, words[30:]).sections]
 
 
 @pytest.mark.parametrize("is_count", [False, True])
@@ -232,6 +321,18 @@ MODELS = {
         None,
         ["Dictionary"],
     ),
+    "tags": lambda: (
+        suffice.TextTagger(random_state=0).fit([["a", "dog"], ["the", "cat"]] * 5, [["D", "N"], ["D", "N"]] * 5),
+        [["the", "dog"], ["a", "cat"]],
+        [["D", "N"], ["D", None]],
+        ["Scores", "Worst steps"],
+    ),
+    "numbers": lambda: (
+        suffice.MixtureRegressor(2, random_state=0).fit(load_wine().data[::2, :3], load_wine().data[::2, 3]),
+        load_wine().data[1::2, :3],
+        load_wine().data[1::2, 3],
+        ["Scores", "Columns that tell", "Worst rows"],
+    ),
     "many classes": lambda: (
         suffice.GaussianNB(loss="nll").fit(np.arange(70.0)[:, None] // 2, np.arange(70) // 2),
         np.arange(70.0)[:, None] // 2,
@@ -300,25 +401,29 @@ def test_the_command_line_writes_one_and_destroys_nothing(tmp_path, capsys):
 
 
 @pytest.mark.skipif("SUFFICE_CHROMIUM" not in os.environ, reason="no browser: SUFFICE_CHROMIUM names an executable")
-def test_a_browser_without_network_shows_it(case, tmp_path):
+def test_a_browser_without_network_shows_every_kind_of_page(case, tmp_path):
     api = pytest.importorskip("playwright.sync_api")
     _, model, X_train, X, y = case
-    page = suffice.report(model, X, y, X_train=X_train)
-    page.save(tmp_path / "report.html")
+    pages = {name: suffice.report(*MODELS[name]()[:3]) for name in MODELS}
+    pages["table"] = suffice.report(model, X, y, X_train=X_train)
     with api.sync_playwright() as playwright:
         arguments = ["--headless=shell", "--no-sandbox", "--disable-gpu", "--single-process", "--no-zygote"]
         browser = playwright.chromium.launch(executable_path=os.environ["SUFFICE_CHROMIUM"], args=arguments)
-        context = browser.new_context(offline=True)
-        tab, said, asked = context.new_page(), [], []
+        tab, said, asked = browser.new_context(offline=True).new_page(), [], []
         tab.on("console", lambda message: said.append(message.text))
         tab.on("pageerror", lambda error: said.append(str(error)))
         tab.on("request", lambda request: asked.append(request.url))
-        tab.goto(f"file://{tmp_path / 'report.html'}")
-        drawn = tab.evaluate(
-            "[...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().height > 40).length"
-        )
-        assert drawn == page.html().count("<svg") and drawn >= 6
-        assert not said and len(asked) == 1
+        for number, (name, page) in enumerate(pages.items()):  # the table is the last
+            page.save(tmp_path / "report.html")
+            tab.goto(f"file://{tmp_path / 'report.html'}")
+            drawn = tab.evaluate(
+                "[...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().height > 40).length"
+            )
+            assert drawn == page.html().count("<svg") >= 1, name
+            wide = tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, f"{name} is wider than the window"
+            assert not said and len(asked) == number + 1, (name, said)
+        assert drawn >= 6
         tab.keyboard.press("Tab")
         assert tab.evaluate("document.activeElement.textContent") == "To the content"
         folded = tab.locator("details").first

@@ -45,6 +45,7 @@ _HOMES = {
     "DaskEngine": "engines.dask",
     "engine": "engines.blocks",
     "save": "saving",
+    "to_onnx": "estimators.onnx",
     "load": "saving",
     "TextClassifier": "text",
     "TextTagger": "text",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` im
     from .engines.blocks import engine as engine
     from .engines.dask import DaskEngine as DaskEngine
     from .estimators.families import register_family as register_family
+    from .estimators.onnx import to_onnx as to_onnx
     from .figures import ConvergenceDisplay as ConvergenceDisplay
     from .figures import DensityDisplay as DensityDisplay
     from .figures import ReliabilityDisplay as ReliabilityDisplay

@@ -15,6 +15,7 @@ from ..reading.guards import naming, refuse_huge
 from ..reading.labels import is_missing
 from ..reading.sparse import checked_sparse
 from ..saving.checkpoints import Keeper, digest
+from .callbacks import Callbacks
 from .habits import Habits
 
 NO_LABELS = "no_validation"
@@ -27,7 +28,7 @@ BUILT = (
 )  # fmt: skip
 
 
-class Contract(Habits):
+class Contract(Callbacks, Habits):
     """A base of estimators with the parameters verbose, checkpoint, checkpoint_minutes and resume."""
 
     verbose: int
@@ -60,7 +61,7 @@ class Contract(Habits):
         checkpoint, resume = (self.checkpoint, self.resume) if kept is None else kept
         if not (isinstance(self.checkpoint_minutes, (int, float, np.number)) and self.checkpoint_minutes >= 0):
             raise ValueError(f"checkpoint_minutes={self.checkpoint_minutes!r} is not a number >= 0")
-        report = self._report if self.verbose else None
+        report = self._reporting(self._report if self.verbose else None)
         if checkpoint is None and resume in (None, False):
             return Watch(report)
         parameters = self.get_params(deep=False).items()

@@ -12,6 +12,7 @@ from ..structures.joint import Joint
 from .checks import check_one_of
 from .classifier import GenerativeClassifier
 from .kinds import Path, Seed
+from .onnx import gaussian_scores, linear
 from .sections import documented
 
 __all__ = ["GaussianDiscriminant"]
@@ -79,3 +80,20 @@ class GaussianDiscriminant(GenerativeClassifier):
         mean, self.covariance_ = model.family.parameters(moments.columns[0])
         self.means_: Any = mean + model.family.location
         self.priors_: Any = moments.mass / moments.mass.sum()
+
+    def _onnx_scores(self, graph: Any, X: str) -> str:
+        """The tensor (n, K) of log p(x, class) in an ONNX graph."""
+        mean, log_prior, covariance = self.means_, np.log(self.priors_), self.covariance_
+        K, D = mean.shape
+        if self.covariance == "diag":
+            return gaussian_scores(graph, X, mean, covariance, log_prior)
+        values = graph("Sub", X, mean.mean(axis=0))  # NaN stays NaN, and is refused
+        z = mean - mean.mean(axis=0)
+        if self.covariance == "tied":  # the square of x is the same for all classes
+            weights = np.linalg.solve(covariance, z.T).T
+            return linear(graph, [(values, weights)], log_prior - 0.5 * (weights * z).sum(axis=1))
+        roots = np.linalg.inv(np.linalg.cholesky(covariance))  # (K, D, D); |root (x - mean)|^2 is the distance
+        turned = linear(graph, [(values, roots.reshape(K * D, D))], -np.einsum("kij,kj->ki", roots, z).ravel())
+        square = graph("Reshape", graph("Mul", turned, turned), np.array([-1, K, D]))
+        constant = log_prior + np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+        return graph("Add", graph("Mul", graph("ReduceSum", square, np.array([2]), keepdims=0), -0.5), constant)

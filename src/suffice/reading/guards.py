@@ -33,7 +33,8 @@ def all_or_nothing(train):
         token = _INTERRUPTED.set(ended)
         vars(self).pop("stopped_", None)
         try:
-            done = train(self, *args, **kwargs)
+            observed = getattr(self, "_with_callbacks", None)  # of scikit-learn
+            done = (train if observed is None else observed(train))(self, *args, **kwargs)
             refuse_infinite(self, args[0] if args else kwargs.get("X"))
         except BaseException as error:
             prior = getattr(self, "prior", None)

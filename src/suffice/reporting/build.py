@@ -10,10 +10,21 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from . import classification, latent, regression, rows
+from . import classification, latent, regression, rows, sequences
 from .page import Report, Section, Table
 
-SHOWN = ("n_iter_", "converged_", "temperature_", "rivalry_", "background_", "unlabelled_weight_", "count_power_")
+FOUND = {  # attributes that are shown, each with what it means
+    "n_iter_": "passes over the data",
+    "converged_": "whether training came to its end",
+    "temperature_": "factor on the scores that calibrates the probabilities; 1: none",
+    "rivalry_": "factor on the differences among the classes behind the best one; 1: none",
+    "background_": "share of the class frequencies that is mixed into the probabilities",
+    "unlabelled_weight_": "weight of a row without a label",
+    "count_power_": "power that counts of words are raised to",
+    "n_components_": "components in the mixture",
+    "lower_bound_": "mean log-likelihood of a row, or its bound",
+}
+STRENGTH = "weight of the prior"
 
 
 def report(
@@ -55,23 +66,22 @@ def report(
     True
     """
     check_is_fitted(model)
-    if "tagger" in type(model).__module__:
-        raise TypeError(
-            f"{type(model).__name__} labels every step of a sequence; a report is of models of rows, texts and whole sequences. "
-            "Its scores: tagger.score(X, y)"
-        )
-    given = rows.Rows.of(model, X, y, names, categories)
-    kind = type(model).__name__
-    page = Report(title or f"{kind}: a report", f"{given.described()}. Made by suffice without network.")
+    tags_steps = "tagger" in type(model).__module__  # y has a tag for every step
+    given = rows.Rows.of(model, X, None if tags_steps else y, names, categories)
+    of = sequences.counted(model, X) if given.is_sequences else given.described()
+    page = Report(title or f"{type(model).__name__}: a report", f"{of}. This page needs no network.")
     page.sections.append(asked(model))
-    fill(page, model, given, X_train)
+    if tags_steps:
+        page.sections += sequences.tags(model, X, y, page)
+    else:
+        fill(page, model, given, X_train)
     return page
 
 
 def fill(page: Report, model: Any, given: rows.Rows, X_train: Any) -> None:
     """The sections that fit the model and its rows."""
     if given.is_sequences:
-        page.sections += latent.sequences(model, given)
+        page.sections += sequences.states(model, given)
         if hasattr(model, "classes_") and given.y is not None:
             page.sections[1:1] = classification.scores(model, given, page)
         return
@@ -99,21 +109,21 @@ def asked(model: Any) -> Section:
     choice = getattr(inner, "choice_", None)
     setting, reason = getattr(choice, "setting", None), getattr(choice, "reason", None)
     if reason:
-        kept = "Maximum likelihood was kept" if setting is None else "The prior was chosen on held-out rows"
+        kept = "Maximum likelihood was kept" if setting is None else "The prior was chosen on held-out data"
         text.append(f"{kept}: {reason}.")
     elif isinstance(choice, str):
         text.append(f"Chosen: {choice}.")
     stopped = str(getattr(inner, "stopped_", None) or "")
     if stopped and not stopped.startswith("maximum likelihood"):  # which was said
         text.append(f"Training stopped because {stopped}.")
-    found = [[name.rstrip("_"), _plain(getattr(inner, name))] for name in SHOWN if hasattr(inner, name)]
-    if hasattr(setting, "__dict__"):
-        found += [[f"prior: {name}", _plain(value)] for name, value in vars(setting).items()]
+    found = [[name.rstrip("_"), _plain(getattr(inner, name)), FOUND[name]] for name in FOUND if hasattr(inner, name)]
+    if (strength := getattr(setting, "strength", None)) is not None:
+        found.append(["strength", _plain(strength), STRENGTH])
     chosen, rest = [row[:2] for row in params if row[2]], [row[:2] for row in params if not row[2]]
     tables = [Table(["parameter", "value"], chosen, "What was asked")] if chosen else []
     tables.append(Table(["parameter", "value"], rest, "Parameters at their defaults", is_folded=True))
     if found:
-        tables.append(Table(["found", "value"], found, "What was found"))
+        tables.append(Table(["found", "value", "meaning"], found, "What was found"))
     return Section("What was asked, what was chosen", text, tables=tables)
 
 

@@ -21,10 +21,17 @@ DENSITIES = 6
 
 def scores(model: Any, given: Rows, page: Report) -> list[Section]:
     """Scores with standard errors, per class, the confusion matrix, and reliability."""
-    y = given.y[given.has_label]
-    proba = np.asarray(model.predict_proba(given.at(given.has_label)))
-    said = np.searchsorted(model.classes_, model.predict(given.at(given.has_label)))
-    n, K = len(y), len(given.classes)
+    X = given.at(given.has_label)
+    said = np.searchsorted(model.classes_, model.predict(X))
+    what = "rows with a label"
+    return score_sections(np.asarray(model.predict_proba(X)), said, given.y[given.has_label], given.classes, page, what)
+
+
+def score_sections(
+    proba: np.ndarray, said: np.ndarray, y: np.ndarray, classes: list[str], page: Report, what: str
+) -> list[Section]:
+    """The same for probabilities (n, K), predicted codes and true codes of n things (`what`)."""
+    n, K = len(y), len(classes)
     right = said == y
     losses = -np.log(np.clip(proba[np.arange(n), y], np.finfo(float).eps, 1.0))
     counts = np.bincount(y, minlength=K)
@@ -35,50 +42,55 @@ def scores(model: Any, given: Rows, page: Report) -> list[Section]:
     precision = hit / np.maximum(of_said, 1)
     error = lambda values: float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")  # noqa: E731
     table: list[list[Any]] = [
-        ["accuracy", float(right.mean()), error(right), "share of rows whose class was found"],
+        ["accuracy", float(right.mean()), error(right), "share of correct predictions"],
         ["log-loss", float(losses.mean()), error(losses), "minus the mean log-probability of the true class"],
         ["balanced accuracy", float(recall[counts > 0].mean()), None, "mean over the classes"],
-        ["calibration error", calibration_error(y, proba, np.arange(K)), None, "confidence against accuracy, 15 bins"],
-        ["most frequent class", float(counts.max() / n), None, "accuracy of always saying it"],
+        [
+            "calibration error",
+            calibration_error(y, proba, np.arange(K)),
+            None,
+            "mean distance of confidence and accuracy, 15 bins",
+        ],
+        ["most frequent class", float(counts.max() / n), None, "accuracy of always predicting it"],
     ]
     page.scores = {row[0].replace(" ", "_").replace("-", "_"): row[1] for row in table}
     section = Section(
-        "Scores", tables=[Table(["score", "value", "± std. error", "meaning"], table, f"On {n:,} rows with a label")]
+        "Scores", tables=[Table(["score", "value", "± std. error", "meaning"], table, f"On {n:,} {what}")]
     )
     harmonic = 2 * hit / np.maximum(of_said + counts, 1)
     per_class = [
-        [given.classes[k], float(precision[k]), float(recall[k]), float(harmonic[k]), int(counts[k])] for k in range(K)
+        [classes[k], float(precision[k]), float(recall[k]), float(harmonic[k]), int(counts[k])] for k in range(K)
     ]
     section.tables.append(Table(["class", "precision", "recall", "F1", "rows"], per_class, "Every class"))
     confused = Section("Confusion")
     if K <= 30:
         chart = heat_map(
             "True class (down) and predicted class (across)",
-            given.classes,
-            given.classes,
+            classes,
+            classes,
             confusion,
             "predicted",
             "true",
         )
-        body = [[given.classes[k], *map(int, confusion[k])] for k in range(K)]
-        confused.charts.append((chart, Table(["true class", *given.classes], body)))
+        body = [[classes[k], *map(int, confusion[k])] for k in range(K)]
+        confused.charts.append((chart, Table(["true class", *classes], body)))
     else:
         pairs = confusion - np.diag(hit)
         order = np.argsort(-pairs, axis=None)[:20]
-        body = [[given.classes[i // K], given.classes[i % K], int(pairs.flat[i])] for i in order if pairs.flat[i]]
+        body = [[classes[i // K], classes[i % K], int(pairs.flat[i])] for i in order if pairs.flat[i]]
         confused.tables.append(Table(["true class", "predicted", "rows"], body, "The pairs that are confused most"))
-    return [section, confused, *_reliability(given, y, proba, said)]
+    return [section, confused, *_reliability(classes, y, proba, said)]
 
 
-def _reliability(given: Rows, y: np.ndarray, proba: np.ndarray, said: np.ndarray) -> list[Section]:
-    K = len(given.classes)
-    curves = [(given.classes[k], y == k, proba[:, k]) for k in (range(1, 2) if K == 2 else range(K))]
+def _reliability(classes: list[str], y: np.ndarray, proba: np.ndarray, said: np.ndarray) -> list[Section]:
+    K = len(classes)
+    curves = [(classes[k], y == k, proba[:, k]) for k in (range(1, 2) if K == 2 else range(K))]
     if K > MAX_CLASSES:
         curves = [("the predicted class", said == y, proba.max(axis=1))]
     section = Section(
         "Reliability",
         [
-            "Points on the line: of the rows that were given a probability, that share is of the class. Bars are 95 % intervals."
+            "A point on the dashed line is right: of the rows with probability .8 of a class, 80 % are of it. Bars are 95 % intervals."
         ],
     )
     for place, (name, hit, p) in enumerate(curves):
@@ -188,7 +200,8 @@ def _spread_most(model: Any, given: Rows) -> np.ndarray:
 def _density_chart(found: Any, given: Rows, j: int) -> tuple[Chart, Table]:
     K, name = min(len(found.outcomes), 8), given.names[j]
     cells = given.column(j)
-    body = [[given.value(j, v), *map(float, p[:K])] for v, p in zip(found.values, found.joint, strict=True)]
+    first = float if found.is_numeric else lambda value: given.value(j, value)
+    body = [[first(v), *map(float, p[:K])] for v, p in zip(found.values, found.joint, strict=True)]
     table = Table([name, *(f"p(x, {c})" for c in found.outcomes[:K])], body)
     if not found.is_numeric:
         labels = [given.value(j, v) for v in found.values][:12]

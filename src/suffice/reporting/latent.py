@@ -1,4 +1,4 @@
-"""The pictures of models with something hidden: topics, components, states, dictionaries."""
+"""The pictures of models with something hidden: topics, components, dictionaries."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import numpy as np
 from ..evaluation.topic_map import topic_map
 from .page import Section, Table
 from .rows import Rows
-from .svg import Chart, bar_chart, heat_map
-
-STEPS = 300  # of a sequence that is drawn
+from .svg import Chart, bar_chart
 
 
 def own_pictures(model: Any, given: Rows) -> list[Section]:
@@ -35,12 +33,14 @@ def _topics(model: Any, given: Rows) -> Section:
     chart = Chart("Map of the topics", (x0 - dx, x1 + dx), (y0 - dy, y1 + dy), "near topics use the same words", "")
     for t, (x, y) in enumerate(found.place):
         chart.points([x], [y], colour=t, size=4 + 30 * np.sqrt(found.share[t]))
-        chart.text(x, y, f"{found.names[t]}: {', '.join(found.words[t][:2])}")
+        chart.text(x, y, f"{found.names[t]}: {', '.join(found.words[t][:2])}", up=10 + 30 * np.sqrt(found.share[t]))
     rows: list[list[Any]] = [
         [found.names[t], float(found.share[t]), ", ".join(found.words[t]), *map(float, found.place[t])]
         for t in range(len(found.names))
     ]
-    return Section("Topics", charts=[(chart, Table(["topic", "share of words", "telling words", "x", "y"], rows))])
+    words = Table(["topic", "share of words", "telling words"], [row[:3] for row in rows], "The topics and their words")
+    places = Table(["topic", "x", "y"], [[row[0], *row[3:]] for row in rows])
+    return Section("Topics", charts=[(chart, places)], tables=[words])
 
 
 def _components(model: Any, given: Rows) -> Section:
@@ -99,45 +99,3 @@ def _network(model: Any, given: Rows) -> Section:
         "Length of the weights of the hidden units", [r[0] for r in rows], [r[1] for r in rows], x_name="length"
     )
     return Section("Dictionary", charts=[(chart, Table(["hidden unit", "length", "switches on"], rows))])
-
-
-def sequences(model: Any, given: Rows) -> list[Section]:
-    """States: how long they last, where they go (of every class), and the path of a first sequence."""
-    if not hasattr(model, "transmat_"):
-        return []
-    classes = hasattr(model, "classes_")
-    of = list(map(str, model.classes_)) if classes else [""]
-    section = Section("States")
-    for name, start, A in zip(
-        of, *(np.asarray(v) if classes else [v] for v in (model.startprob_, model.transmat_)), strict=True
-    ):
-        section.charts.append(_transitions(name, np.asarray(start), np.asarray(A)))
-    if not classes:
-        section.text.append(f"log p of all sequences: {model.score(given.X):.6g}.")
-        section.charts.append(_path(model, given))
-    return [section]
-
-
-def _transitions(of: str, start: np.ndarray, A: np.ndarray) -> tuple[Chart, Table]:
-    S = len(A)
-    names = [f"state {k}" for k in range(S)]
-    title = "Transitions (from: down, to: across)" + (f" of {of}" if of else "")
-    chart = heat_map(title, names, names, np.round(A[:, :S], 4), "to", "from")
-    stay = 1.0 / np.maximum(1.0 - np.diag(A[:, :S]), 1e-12)
-    rows: list[list[Any]] = [[names[k], float(start[k]), float(stay[k]), *map(float, A[k, :S])] for k in range(S)]
-    return chart, Table(["state", "p(start)", "mean steps of a stay", *(f"to {n}" for n in names)], rows)
-
-
-def _path(model: Any, given: Rows) -> tuple[Chart, Table]:
-    """The probabilities of the states along the first sequence."""
-    first = given.X[0] if isinstance(given.X, (list, tuple)) else given.X
-    first = first[:STEPS] if not hasattr(first, "iloc") else first.iloc[:STEPS]
-    proba, path = np.asarray(model.predict_proba(first)), np.asarray(model.predict(first))
-    names = [f"state {k}" for k in range(proba.shape[1])]
-    chart = Chart("States of the first sequence", (0, len(path)), (0, 1), "step", "p(state | sequence)")
-    below, time = np.zeros(len(path)), np.arange(len(path))
-    for k, name in enumerate(names):
-        chart.boxes(time, time + 1, below + proba[:, k], name, k, y0=below)
-        below = below + proba[:, k]
-    rows: list[list[Any]] = [[int(t), names[path[t]], *map(float, proba[t])] for t in range(len(path))]
-    return chart, Table(["step", "path", *names], rows)

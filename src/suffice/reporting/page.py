@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from .svg import Chart
 
-MAX_ROWS = 60  # of a table on the page
+MAX_ROWS = 400  # of a table on the page: all the numbers of a chart
 STYLE = Path(__file__).with_name("report.css")
 
 

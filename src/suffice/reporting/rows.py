@@ -28,6 +28,7 @@ class Rows:
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_sequences: bool = False
     is_texts: bool = False
+    is_counts: bool = False  # of words: only those that occur are shown of a row
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, names: Any, categories: Any) -> Rows:
@@ -46,7 +47,7 @@ class Rows:
             width = 0 if is_texts or is_sequences or len(X.shape) < 2 else X.shape[1]
             names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(width)])
         found = cls(X, None, np.zeros(n, bool), [str(name) for name in names], categories=categories or {})
-        found.is_sequences, found.is_texts = is_sequences, is_texts
+        found.is_sequences, found.is_texts, found.is_counts = is_sequences, is_texts, hasattr(model, "topics_")
         if y is not None:
             found._label(model, y, n)
         return found
@@ -106,13 +107,14 @@ class Rows:
             row = self.X[[i]].tocsr()
             best = row.indices[np.argsort(-row.data)][:MAX_CELLS]
             return ", ".join(self.names[j] for j in best)
-        width = min(MAX_CELLS, len(self.names))
-        cells = self.X.iloc[i, :width] if hasattr(self.X, "iloc") else self.X[i, :width]
-        return ", ".join(f"{self.names[j]} {self.value(j, v)}" for j, v in enumerate(list(cells)))
+        cells = list(self.X.iloc[i] if hasattr(self.X, "iloc") else self.X[i])[: len(self.names)]
+        places = list(range(len(cells)))
+        if self.is_counts:
+            places = [j for j in sorted(places, key=lambda j: -cells[j]) if cells[j] > 0]
+        told = ", ".join(f"{self.names[j]} {self.value(j, cells[j])}" for j in places[:MAX_CELLS])
+        return told + (f", … ({len(places) - MAX_CELLS} more)" if len(places) > MAX_CELLS else "")
 
     def described(self) -> str:
-        if self.is_sequences:
-            return f"{self.n:,} sequences or steps"
         labelled = int(self.has_label.sum())
         kind = "texts" if self.is_texts else f"rows of {len(self.names):,} columns"
         return f"{self.n:,} {kind}, {labelled:,} with a label" if self.y is not None else f"{self.n:,} {kind}"

@@ -50,6 +50,7 @@ class Chart:
     legend: list[tuple[str, str]] = field(default_factory=list)
     x_labels: Sequence[str] | None = None
     y_labels: Sequence[str] | None = None
+    has_grid: bool = True
 
     def px(self, value: Any) -> np.ndarray:
         low, high = self.x
@@ -84,14 +85,15 @@ class Chart:
         arrays = np.broadcast_arrays(self.px(x0), self.px(x1), self.py(y0), self.py(y1))
         kind = f"f c{colour % N_COLOURS}" + (" faint" if faint else "")
         for a, b, c, d in zip(*arrays, strict=True):
-            place = f'x="{min(a, b):.1f}" y="{min(c, d):.1f}" width="{abs(b - a):.1f}" height="{abs(c - d):.1f}"'
+            place = f'x="{min(a, b):.2f}" y="{min(c, d):.2f}" width="{abs(b - a):.2f}" height="{abs(c - d):.2f}"'
             self.marks.append(f'<rect class="{kind}" {place}/>')
         return self._named(name, f"c{colour % N_COLOURS}")
 
-    def text(self, x: float, y: float, words: str, anchor: str = "middle") -> Chart:
-        a, b = float(self.px(x)), float(self.py(y))
+    def text(self, x: float, y: float, words: str, kind: str = "note", up: float = 0.0) -> Chart:
+        """Words around (x, y), `up` pixels higher."""
+        a, b = float(self.px(x)), float(self.py(y)) - up
         self.marks.append(
-            f'<text class="note" x="{a:.1f}" y="{b + 4:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+            f'<text class="{kind}" x="{a:.1f}" y="{b + 4:.1f}" text-anchor="middle">{escape(words)}</text>'
         )
         return self
 
@@ -121,13 +123,13 @@ class Chart:
         y_ticks = range(len(self.y_labels)) if self.y_labels else ticks(*self.y)
         for i, (value, place) in enumerate(zip(x_ticks, self.px(list(x_ticks)), strict=True)):
             words = self.x_labels[i] if self.x_labels else label(value)
-            out.append(f'<path class="grid" d="M{place:.1f} {TOP}V{bottom}"/>')
+            out.append(f'<path class="grid" d="M{place:.1f} {TOP}V{bottom}"/>' if self.has_grid else "")
             out.append(
                 f'<text x="{place:.1f}" y="{bottom + 14}" text-anchor="middle">{escape(short(words, 14))}</text>'
             )
         for i, (value, place) in enumerate(zip(y_ticks, self.py(list(y_ticks)), strict=True)):
             words = self.y_labels[i] if self.y_labels else label(value)
-            out.append(f'<path class="grid" d="M{self.left} {place:.1f}H{WIDTH - RIGHT}"/>')
+            out.append(f'<path class="grid" d="M{self.left} {place:.1f}H{WIDTH - RIGHT}"/>' if self.has_grid else "")
             out.append(
                 f'<text x="{self.left - 5}" y="{place + 4:.1f}" text-anchor="end">{escape(short(words, 26))}</text>'
             )
@@ -175,7 +177,7 @@ def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: An
     n, m = values.shape
     chart = Chart(
         title, (-0.5, m - 0.5), (-0.5, n - 0.5), x_name, y_name, height=BOTTOM + TOP + max(80, 26 * n), left=110,
-        x_labels=list(columns), y_labels=list(rows)[::-1],
+        x_labels=list(columns), y_labels=list(rows)[::-1], has_grid=False,
     )  # fmt: skip
     share = values / np.maximum(values.sum(axis=1, keepdims=True), 1e-300)
     for i in range(n):
@@ -184,5 +186,5 @@ def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: An
             place = f'x="{a:.1f}" y="{c:.1f}" width="{b - a:.1f}" height="{d - c:.1f}"'
             chart.marks.append(f'<rect class="f c0" style="opacity:{share[i, j]:.3f}" {place}/>')
             if m <= 12:
-                chart.text(j, n - 1 - i, label(values[i, j]))
+                chart.text(j, n - 1 - i, label(values[i, j]), "dark" if share[i, j] > 0.5 else "bare")
     return chart

@@ -67,7 +67,10 @@ def _is_code(cls: type, name: str) -> bool:
 def state_of(estimator: BaseEstimator) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters of the constructor, and everything that fitting added."""
     params = estimator.get_params(deep=False)
-    return params, {name: value for name, value in vars(estimator).items() if name not in params}
+    kept = {name: value for name, value in vars(estimator).items() if name not in params}
+    return params, {
+        name: value for name, value in kept.items() if not name.startswith("_skl_")
+    }  # callbacks of scikit-learn
 
 
 class Encoder:

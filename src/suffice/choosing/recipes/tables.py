@@ -158,7 +158,7 @@ class Tables(Recipe):
         mean = float(weights @ gain)
         spread = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
         if mean <= EVIDENCE * (1 + 100 / len(y)) * spread:
-            reason = f"held-out log-loss gains {mean:.4f} +- {spread:.4f} over maximum likelihood"
+            reason = f"the other fits gain {mean:.4f} +- {spread:.4f} in held-out log-loss, too little to be sure"
             return kept(reason, baseline, y, weights)
         accuracy = float(weights @ (scores.argmax(axis=1) == y))
         before = float(weights @ (baseline.argmax(axis=1) == y))

@@ -12,6 +12,7 @@ from ...reading.tables import Flags
 from ...structures.words import BernoulliWords
 from ..classifier import GenerativeClassifier
 from ..kinds import Path, Seed
+from ..onnx import linear, observed
 from ..sections import documented
 
 
@@ -73,3 +74,12 @@ class BernoulliNB(GenerativeClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # on numbers cut in two, as scikit-learn says of its own
         return tags
+
+    def _onnx_scores(self, graph: Any, X: str) -> str:
+        """The tensor (n, K) of log p(x, class) in an ONNX graph."""
+        values, seen = observed(graph, X)
+        if self.binarize is not None:
+            values = graph("Mul", seen, graph("Cast", graph("Less", float(self.binarize), X), to=11))
+        logs = np.log(self._stored_model.family.probabilities(self.moments_.columns[0]))
+        on, off = logs[1::2].T, logs[0::2].T
+        return linear(graph, [(values, on - off), (seen, off)], self.class_log_prior_)

@@ -12,6 +12,7 @@ from ...reading.tables import Codes
 from ...structures.joint import Joint
 from ..classifier import GenerativeClassifier
 from ..kinds import Path, Seed
+from ..onnx import linear
 from ..sections import documented
 
 
@@ -76,3 +77,11 @@ class CategoricalNB(GenerativeClassifier):
             part.T for part in model.family.columns_of(self._statistics.columns[0].count)
         ]
         self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())
+
+    def _onnx_scores(self, graph: Any, X: str) -> str:
+        """The tensor (n, K) of log p(x, class) in an ONNX graph."""
+        terms = []
+        for j, (values, logs) in enumerate(zip(self.categories_, self.feature_log_prob_, strict=True)):
+            column = graph("Gather", X, np.array([j]), axis=1)
+            terms.append((graph("Cast", graph("Equal", column, np.asarray(values, dtype=float)), to=11), logs))
+        return linear(graph, terms, self.class_log_prior_)

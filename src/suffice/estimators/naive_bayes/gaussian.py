@@ -10,6 +10,7 @@ from typing_extensions import override
 from ...families.gaussian_diagonal import GaussianDiagonal
 from ...structures.joint import Joint
 from ..classifier import GenerativeClassifier
+from ..onnx import gaussian_scores
 from ..sections import documented
 
 
@@ -54,3 +55,7 @@ class GaussianNB(GenerativeClassifier):
     def _expose(self, model: Any, moments: Any) -> None:
         self.theta_, self.var_ = model.family.cell_moments(moments.columns[0])
         self.class_prior_: Any = moments.mass / moments.mass.sum()
+
+    def _onnx_scores(self, graph: Any, X: str) -> str:
+        """The tensor (n, K) of log p(x, class) in an ONNX graph."""
+        return gaussian_scores(graph, X, self.theta_, self.var_, np.log(self.class_prior_))

@@ -15,6 +15,7 @@ from ...structures.words import Words as WordStructure
 from ..checks import check_positive
 from ..classifier import GenerativeClassifier
 from ..kinds import Path, Seed
+from ..onnx import linear
 from ..sections import documented
 
 
@@ -119,3 +120,14 @@ class MultinomialNB(GenerativeClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # as scikit-learn's: two columns of blobs are no counts of words
         return tags
+
+    def _onnx_scores(self, graph: Any, X: str) -> str:
+        """The tensor (n, K) of log p(x, class) in an ONNX graph."""
+        reader, D = self._reader_, self.n_features_in_
+        rows = X if reader.power == 1.0 else graph("Pow", X, reader.power)
+        rows = graph("Div", rows, float(reader.unit))
+        if reader.norm is not None:
+            length = graph("Sqrt", graph("ReduceSum", graph("Mul", rows, rows), np.array([1]), keepdims=1))
+            rows = graph("Mul", rows, graph("Div", float(reader.norm), graph("Max", length, 1e-300)))
+        weights = self._stored_model.family.word_weights(self.moments_.columns[0])
+        return linear(graph, [(rows, weights.T)], self.predict_joint_log_proba(np.zeros((1, D)))[0])

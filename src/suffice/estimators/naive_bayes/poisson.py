@@ -12,6 +12,7 @@ from ...reading.tables import Counts
 from ...structures.joint import Joint
 from ..classifier import GenerativeClassifier
 from ..kinds import Path, Seed
+from ..onnx import linear, observed
 from ..sections import documented
 
 
@@ -68,3 +69,9 @@ class PoissonNB(GenerativeClassifier):
         self.unit_: Any = self._reader_.unit
         self.rate_: Any = model.family.rates(moments.columns[0]) * self.unit_
         self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())
+
+    def _onnx_scores(self, graph: Any, X: str) -> str:
+        """The tensor (n, K) of log p(x, class) in an ONNX graph."""
+        values, seen = observed(graph, X)
+        rate = self.rate_ / self.unit_
+        return linear(graph, [(values, np.log(rate) / self.unit_), (seen, -rate)], self.class_log_prior_)
