@@ -1,6 +1,6 @@
 """The same mixture by two threads and by two dask workers: seconds, CPU seconds of all processes, and whether the bits are equal.
 
-python -m benchmarks scale. Rows: 2 million x 20, in 16 blocks that are kept.
+python -m benchmarks scale. Rows: 2 million x 20, in 16 blocks that are kept. Then the peers on another table (`scale_peers`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+
+from . import scale_peers
 
 ROWS, COLUMNS, BLOCKS, COMPONENTS, PASSES = 2_000_000, 20, 16, 5, 10
 
@@ -84,6 +86,7 @@ def run() -> None:
         work = own + sum(client.run(seconds_of_process).values()) - first
     same = np.array_equal(here.moments_.flat(), there.moments_.flat())
     print(f"two dask workers   {took:6.1f} s  {work:6.1f} CPU s  ({work / threads[1]:.2f} times)  equal bits: {same}")
+    scale_peers.compare()
 
 
 if __name__ == "__main__":

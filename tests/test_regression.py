@@ -109,6 +109,15 @@ def _copy(model):
     return load(buffer)
 
 
+def test_members_of_a_file_see_the_same_of_a_row(model):
+    """Rows are read once for all members: one with other knots would be answered wrongly."""
+    other = _copy(model)
+    part = other.committees_[0].members[-1].structure.design.parts[0]
+    object.__setattr__(part, "knots", part.knots + 0.1)
+    with pytest.raises(ValueError, match="sees other numbers of a row"):
+        _copy(other)
+
+
 def test_a_stream_gets_better():
     X, y = bent(3000, 6)
     test, truth = bent(500, 7)

@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
-from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier
+from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier, load, save
 from suffice.choosing.calibration import clipped_losses, doubted_losses
 from suffice.experiments import EXPERIMENTS, Options
 from suffice.families.categorical import Categorical
@@ -28,9 +28,10 @@ from suffice.kernels.loops import chain as chains
 from suffice.kernels.loops import linear as loops
 from suffice.learners.linear.cells import BinsPart
 from suffice.learners.linear.conditional import CERTIFIED, Conditional
-from suffice.learners.linear.design import ClassSums, Design
-from suffice.learners.linear.metrics import Chain
+from suffice.learners.linear.design import Design
+from suffice.learners.linear.metrics import Chain, Products
 from suffice.learners.linear.settle import Tellers, settled
+from suffice.learners.linear.sums import ClassSums
 from suffice.reading.bins import cuts_of
 from suffice.structures.joint import Joint
 
@@ -166,6 +167,18 @@ def test_chains_and_their_twin():
         np.testing.assert_allclose(chain.pulled(g)[:, k], np.linalg.solve(L, g[:, k]), atol=1e-10)
 
 
+def test_products_are_a_newton_step_away_from_the_optimum_of_a_parabola():
+    """Variables in which the curvature v_k (phi' phi + prior / v_k) is 1, whatever the correlations."""
+    rng = np.random.default_rng(0)
+    phi, v, g = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)), np.array([0.2, 0.1]), rng.normal(size=(4, 2))
+    metric = Products(phi.T @ phi, v, 3.0 * np.repeat(v[None], 4, axis=0))
+    np.testing.assert_allclose(metric.parameters(metric.variables(g)), g, atol=1e-10)
+    step = metric.parameters(metric.pulled(g))
+    np.testing.assert_allclose((phi.T @ phi + 3.0 * np.eye(4)) @ (v * step), g, rtol=1e-5, atol=1e-7)
+    with pytest.raises(np.linalg.LinAlgError):
+        Products(np.full((2, 2), np.inf), v, np.ones((2, 2)))
+
+
 def test_bins_without_their_slope():
     """The penalty is the least one over all slopes."""
     rng = np.random.default_rng(0)
@@ -292,7 +305,7 @@ def test_bins_on_demand_under_every_loss():
         assert MixedNB({"wave": "histogram"}, loss=loss).fit(X, y).kinds_["wave"] == "histogram"
 
 
-def test_a_gap_that_says_something_is_heard():
+def test_a_gap_that_says_something_is_heard(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=600)
     X = pd.DataFrame({"a": rng.normal(size=600), "b": rng.choice(["u", "v"], 600)})
@@ -301,6 +314,8 @@ def test_a_gap_that_says_something_is_heard():
     assert model.score(X[400:], y[400:]) > 0.7
     assert np.isfinite(model.score_samples(X)).all()
     assert not model.impute(X)["a"].isna().any()
+    save(model, tmp_path / "model.sfc")
+    np.testing.assert_array_equal(load(tmp_path / "model.sfc").predict_proba(X), model.predict_proba(X))
 
 
 def test_flat_pseudo_counts_of_categories():
@@ -311,8 +326,6 @@ def test_flat_pseudo_counts_of_categories():
 
 
 def test_table_classifier(tmp_path):
-    from suffice import load, save
-
     rng = np.random.default_rng(0)
     n = 400
     X = pd.DataFrame(
@@ -320,7 +333,7 @@ def test_table_classifier(tmp_path):
     )
     y = np.where(X["a"] == X["b"], "same", "other")  # naive Bayes can't say it, mixtures can
     with pytest.warns(UserWarning, match="left out"):
-        model = TableClassifier(max_seconds=120).fit(X, y)
+        model = TableClassifier(max_seconds=1200).fit(X, y)
     assert model.dropped_ == ["id"]
     assert model.score(X, y) > 0.99
     assert isinstance(model.choice_, list)
@@ -336,6 +349,37 @@ def test_table_classifier(tmp_path):
         found, probability = model.explain(X, "same"), model.predict_proba(X)[:, 1]
         assert found.names == ["a", "b"] and (found.parts[:10, 0] == 0).all()
         np.testing.assert_allclose(found.log_odds, np.log(probability / (1 - probability)), rtol=1e-6)
+
+
+def test_table_classifier_keeps_its_time(monkeypatch):
+    """The clock is ours: a fit by likelihood takes 1 s, one of the quarter of the rows that is drawn 20 s."""
+    clock, (X, y) = [0.0], load_iris(return_X_y=True, as_frame=True)
+    model_of = TableClassifier._model
+
+    def slow(self, candidate):
+        model = model_of(self, candidate)
+        fit = model.fit
+
+        def fitted(X, y, weights=None):
+            clock[0] += 1.0 if candidate.setting == "nll" else 20.0 * len(y) / 37
+            return fit(X, y, weights)
+
+        model.fit = fitted
+        return model
+
+    monkeypatch.setattr(TableClassifier, "_model", slow)
+    monkeypatch.setattr("suffice.estimators.table.time.monotonic", lambda: clock[0])
+    for seconds, said in (
+        (5.0, "maximum likelihood"),
+        (60.0, "maximum likelihood"),
+        (150.0, "not compared"),
+        (400.0, "naive Bayes"),
+    ):
+        clock[0] = 0.0
+        model = TableClassifier(max_seconds=seconds).fit(X, y)
+        assert said in model.choice_[0]["model"] and clock[0] <= seconds
+        assert model.model_.loss == ("nll" if seconds < 100 else "ncll") and model.score(X, y) > 0.9
+    assert len(model.choice_) == 1 and np.isfinite(model.choice_[0]["log_loss"])
 
 
 def test_table_classifier_refuses_what_it_cannot_read():

@@ -41,7 +41,7 @@ def peak() -> float:
         return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
 
 
-def fit(folder: str, loss: str) -> None:
+def fit(folder: str, loss: str, jobs: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -57,7 +57,7 @@ def fit(folder: str, loss: str) -> None:
             size += sum(len(column) for column in file.read_row_group(group, use_threads=False).columns)
     reading = time.perf_counter() - began
     began = time.perf_counter()
-    model = GaussianNB(loss=loss).fit(Dataset(files, target="y"))
+    model = GaussianNB(loss=loss, n_jobs=jobs).fit(Dataset(files, target="y"))
     fitting = time.perf_counter() - began
     print(
         f"{len(files)} files, {sum(map(os.path.getsize, files)) / 1e9:.2f} GB: reading {reading:.1f} s, fit {fitting:.1f} s "
@@ -71,9 +71,10 @@ if __name__ == "__main__":
     asked.add_argument("--gigabytes", type=float, default=10.0)
     asked.add_argument("--columns", type=int, default=20)
     asked.add_argument("--loss", default="nll")
+    asked.add_argument("--jobs", type=int, default=2, help="threads of the one process")
     asked.add_argument("--parts", choices=["make", "fit", "both"], default="both")
     options = asked.parse_args()
     if options.parts != "fit" and not glob.glob(f"{options.folder}/*.parquet"):
         make(options.folder, options.gigabytes, options.columns)
     if options.parts != "make":
-        fit(options.folder, options.loss)
+        fit(options.folder, options.loss, options.jobs)

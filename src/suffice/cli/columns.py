@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 
 from ..files.profile import Profile, profiles, without_columns
 from ..files.table import NUMERIC, Table
@@ -43,7 +44,8 @@ class Arrangement:
         for name in sorted(self.left_out, key=[profile.name for profile in self.found].index):
             if name in self.ids:
                 say(
-                    f"column {name!r} is left out: nearly every row has a value of its own (--kind {name}=categorical keeps it)"
+                    f"column {name!r} is left out: nearly every row has a value of its own "
+                    f"(--kind {quote(name + '=categorical')} keeps it)"
                 )
             else:
                 say(f"column {name!r} is left out: it is free text (--text {name} trains on it alone)")
@@ -51,7 +53,7 @@ class Arrangement:
             if profile.role == "categorical" and profile.numbers > 0.8:
                 say(
                     f"warning: column {profile.name!r} is read as {profile.n_values:,} categories, but {profile.numbers:.0%} of its "
-                    f"cells are numbers: --kind {profile.name}=numeric reads the others as missing"
+                    f"cells are numbers: --kind {quote(profile.name + '=numeric')} reads the others as missing"
                 )
             elif profile.role == "categorical" and profile.n_values > FEW_CATEGORIES:
                 say(

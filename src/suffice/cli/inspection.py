@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ MEANS = ("theta_", "means_", "rates_", "rate_")  # scikit-learn's names and ours
 
 def summary(trained: Trained, head: dict[str, Any]) -> dict[str, Any]:
     """The header, parameters, classes and their probabilities."""
-    model = trained.model
+    model, kept = trained.model, _kept(trained).model
     return {
         "class": (name_of(type(model)) or "").replace(":", "."),
         "format_version": head["version"],
@@ -28,12 +29,21 @@ def summary(trained: Trained, head: dict[str, Any]) -> dict[str, Any]:
         "data": trained.format,
         "features": int(model.n_features_in_),
         "target": trained.target,
-        "classes": {str(label): _prior(model, k) for k, label in enumerate(getattr(model, "classes_", ()))},
+        "classes": {str(label): _prior(kept, k) for k, label in enumerate(getattr(model, "classes_", ()))},
         "chosen": choice if isinstance(choice := getattr(model, "choice_", None), str) else None,
         "held_out_log_density": _plain(getattr(model, "held_out_log_density_", None)),
-        "epochs": _plain(getattr(model, "n_iter_", None)),
+        "epochs": _plain(getattr(kept, "n_iter_", None)),
         "bytes": sum(member["size"] for member in head["members"].values()),
     }
+
+
+def _kept(trained: Trained) -> Trained:
+    """With the model that was kept in the place of one that compared several."""
+    model = trained.model
+    if not hasattr(model, "choice_") or not hasattr(model, "model_"):
+        return trained
+    columns = tuple(name for name in trained.columns if name not in model.dropped_)
+    return replace(trained, model=model.model_, columns=columns)
 
 
 def _plain(value: Any) -> Any:
@@ -56,6 +66,7 @@ def learned(trained: Trained, top: int) -> dict[str, Any]:
     columns  [[column, mean size of what it adds to the log-odds, over rows drawn from the model]], the most telling first
     means    {class: {column: mean}} of the most telling numeric columns
     """
+    trained = _kept(trained)
     model, classes = trained.model, [str(label) for label in getattr(trained.model, "classes_", ())]
     names = feature_names(trained)
     if hasattr(model, "top_words"):

@@ -21,9 +21,9 @@ Target = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COL", help="The label's column: name or position.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON rather than text.")]
-MODELS = """naive-bayes (chooses by the columns), gaussian-nb, multinomial-nb, complement-nb, bernoulli-nb, categorical-nb, poisson-nb,
-mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best), lda (topics), hmm (sequences); without
-labels gaussian-mixture, gaussian-hmm, topics (in blocks)."""
+MODELS = """auto (of a table: table, else naive-bayes), naive-bayes (by the columns), gaussian-nb, multinomial-nb, complement-nb,
+bernoulli-nb, categorical-nb, poisson-nb, mixed-nb, discriminant, mixture-regressor, gaussian-regressor, mixture, table (the best),
+lda (topics), hmm (sequences); without labels gaussian-mixture, gaussian-hmm, topics (in blocks)."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Learning:
     """What is trained, and how it is scored."""
 
     panel: ClassVar[str] = "Model and scores"
-    model: Annotated[str, typer.Option(help=MODELS)] = "naive-bayes"
+    model: Annotated[str, typer.Option(help=MODELS)] = "auto"
     loss: Annotated[
         str | None,
         typer.Option(

@@ -20,6 +20,7 @@ from .options import Learning
 
 TASKS = ("auto", "classification", "regression")
 MODELS = ("mixture-regressor", "gaussian-regressor")
+CLASSIFIERS = ("auto", "naive-bayes")  # what is asked for where the target is looked at first
 MANY = 20  # distinct values, some of them fractions: a number and no class
 
 
@@ -35,7 +36,7 @@ def is_regression(task: str, model: str, labels: np.ndarray, target: str | None)
     """Whether the target is a number; what was assumed is said."""
     if model in MODELS or task == "regression":
         return True
-    if task == "classification" or model != "naive-bayes":
+    if task == "classification" or model not in CLASSIFIERS:
         return False
     numbers = numbers_of(labels)
     if numbers is None or np.isnan(numbers).all():
@@ -85,7 +86,7 @@ def estimator_of(model: str, params: dict[str, Any]) -> Any:
     from ..regression import GaussianRegressor, MixtureRegressor
 
     cls: Any = GaussianRegressor if model == "gaussian-regressor" else MixtureRegressor
-    if model not in (*MODELS, "naive-bayes"):
+    if model not in (*MODELS, *CLASSIFIERS):
         raise UsageError(f"--model {model!r} is no regressor: use {' or '.join(MODELS)}")
     if cls is GaussianRegressor:
         params = {name: value for name, value in params.items() if name != "loss"}

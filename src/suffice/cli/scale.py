@@ -84,7 +84,8 @@ def train(path: str, output: str, *, model: str, params: dict[str, Any], where: 
             found = data.survey(chosen)
             if not found.labels:
                 raise UsageError(f"{path} has no labels: name their column with --target")
-            estimator = estimator_of(model, data.format if not data.text else "text", data.layout.kinds, params)
+            format = "text" if data.text else data.format
+            estimator = estimator_of(model, format, data.layout.kinds, params, is_stream=True)
             fit(estimator, data, chosen, update)
             n_rows, made = found.n_rows, data.trained_as(estimator)
     save(made, output)

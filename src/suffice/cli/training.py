@@ -43,12 +43,13 @@ MODELS = {
     "hmm": ("suffice.hmm:HMMClassifier", {NUMERIC, CATEGORICAL}),
     "table": ("suffice.table:TableClassifier", {NUMERIC, CATEGORICAL}),
 }
+OF_TABLES = {"max_seconds", "class_weight", "random_state", "n_jobs", "verbose"}  # parameters of a TableClassifier
 DENSITIES = {  # models without labels; what is saved is the estimator alone
     "gaussian-mixture": "suffice.mixture:GaussianMixture",
     "gaussian-hmm": "suffice.hmm:GaussianHMM",
     "topics": "suffice.topic:LatentDirichletAllocation",
 }
-CHOICES = ["naive-bayes", *MODELS]
+CHOICES = ["auto", "naive-bayes", *MODELS]
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def train(reader: Reader, output: str, *, params: dict[str, Any], asked: Asked) 
         if regression.is_regression(asked.learning.task, model, tables[0].y, tables[0].target):
             regression.train(reader, tables, iter(rest), output, learning=asked.learning, params=params, update=update)
             return
-        estimator = estimator_of(model, format, tables[0].kinds, params)
+        estimator = estimator_of(model, format, tables[0].kinds, params, is_stream=following is not None)
         text = asked.text if arrangement is None else arrangement.text
         with data_errors(reader.name):
             trained = prepared(estimator, tables, format, asked.long.max_words, text)
@@ -257,8 +258,12 @@ def _megabytes(table: Table) -> float:
     return float(X.memory_usage(index=False, deep=True).sum()) / 1e6
 
 
-def estimator_of(name: str, format: str, kinds: Any, params: dict[str, Any]) -> Any:
+def estimator_of(name: str, format: str, kinds: Any, params: dict[str, Any], *, is_stream: bool = False) -> Any:
+    """ "auto" is a `TableClassifier`, and naive Bayes for words, streams and parameters that are of naive Bayes."""
     found = set(kinds.values()) or {NUMERIC}
+    if name == "auto":
+        is_any_table = format not in ("svmlight", "text") and not is_stream and set(params) <= OF_TABLES
+        name = "table" if is_any_table else "naive-bayes"
     if name == "naive-bayes":
         if format in ("svmlight", "text"):
             name = "multinomial-nb"

@@ -191,6 +191,10 @@ def check_committee(name: str, found: Any, model: Any, n_more: int) -> None:
     require(type(found.members) is list and len(found.members) > 0, f"{name}.members must be a list")
     for number, member in enumerate(found.members):
         check_member(f"{name}.members[{number}]", member, gates, model)
+        each = zip(member.structure.design.parts, found.members[0].structure.design.parts, strict=True)
+        pairs = [[getattr(part, f, 0.0) for part in both] for both in each for f in ("knots", "centre", "scale")]
+        alike = all(np.array_equal(one, other, equal_nan=True) for one, other in pairs)
+        require(alike, f"{name}.members[{number}] sees other numbers of a row than the first member")
 
 
 def check_design(name: str, design: Any, gates: Joint) -> None:

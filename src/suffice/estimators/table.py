@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..choosing.candidates import GAIN, Candidate, chosen
+from ..choosing.candidates import GAIN, Candidate, chosen, hurried
 from ..choosing.folds import deal
 from ..learners.watch import Watch
 from ..reading.frames import columns_of, is_frame, names_of, taken, without
@@ -47,8 +47,9 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     max_seconds : float or None, default=None
-        Time for the comparison and the last fit together. A model that would take longer, as far as the others tell, is not tried;
-        naive Bayes always is.
+        Time for the comparison and the last fit together. A model that would take longer, as far as the others tell, is not tried.
+        Where there is no time for a comparison it is naive Bayes, and where there is none for its training, maximum likelihood;
+        `choice_` says so.
     class_weight : dict {label: weight}, "balanced" or None, default=None
     random_state : int, RandomState instance or None, default=None
         None is a seed too: the same rows give the same model.
@@ -133,7 +134,10 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
             return MixedNB().fit(kept, y)
         weights = checked_weights(sample_weight, kept)
         watch = self._watch(kept, labels, unlabelled, weights)
-        tried = self._compared(kept, np.asarray(y), labels, unlabelled, weights, began, watch)
+        in_haste = self._hurried(kept, np.asarray(y), weights, began)
+        tried = (
+            [in_haste] if in_haste else self._compared(kept, np.asarray(y), labels, unlabelled, weights, began, watch)
+        )
         best, others = chosen(tried)
         fits = [watch.once(partial(self._fitted, each, kept, y, sample_weight, watch)) for each in (best, *others)]
         watch.close()
@@ -146,7 +150,8 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         self.converged_: bool = all(model.converged_ for model in [self.model_, *self.others_])
         self.choice_: list[dict[str, Any]] = [
             {
-                "model": each.name, "log_loss": each.loss, "accuracy": each.accuracy, "seconds": each.seconds,
+                "model": each.name, "log_loss": each.loss if len(each.losses) else np.nan, "accuracy": each.accuracy,
+                "seconds": each.seconds,
                 "kept": each is best or each in others,
             }
             for each in tried
@@ -164,7 +169,7 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     def _model(self, candidate: Candidate) -> Any:
         common = {"class_weight": self.class_weight, "random_state": self.random_state, "n_jobs": self.n_jobs}
         if candidate.kind == "naive Bayes":
-            return MixedNB(**common)
+            return MixedNB(loss=candidate.setting or "ncll", **common)
         if candidate.kind == "discriminant":
             return GaussianDiscriminant(candidate.setting, **common)
         return MixtureClassifier(candidate.setting, family="mixed", **common)
@@ -181,6 +186,16 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         if inner.is_interrupted:
             watch.interrupt()
         return model
+
+    def _hurried(self, X: Any, y: np.ndarray, weights: np.ndarray, began: float) -> Candidate | None:
+        """What is fitted without a comparison where there is no time for one."""
+
+        def fit(candidate: Candidate, rows: np.ndarray) -> None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._model(candidate).fit(taken(X, rows), y[rows], weights[rows])
+
+        return None if self.max_seconds is None else hurried(fit, X.shape[0], began + self.max_seconds)
 
     def _candidates(self, X: Any, tried: list[Candidate]) -> Iterator[Candidate]:
         """Models in the order they are tried; more components only as long as they help."""

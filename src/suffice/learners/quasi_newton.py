@@ -86,7 +86,8 @@ class QuasiNewton(SelfDriven):
     def drive(self, problem: GroupProblem, state: State, record) -> None:
         """scipy's L-BFGS-B; `record` sees every step. While it runs the state's moments are vectors of coordinates."""
         memory, replay = state.memory, iter(list(state.memory.told))
-        n_known, keeps = record.fit.n_iter, record.watch.keeper is not None
+        n_known, keeps, last = record.fit.n_iter, record.watch.keeper is not None, [np.zeros(0)]
+        is_enough = getattr(problem, "is_enough", None)  # of a gradient: whether the step to there may be the last
 
         def objective(vector: np.ndarray) -> tuple[float, np.ndarray]:
             told = next(replay, None)
@@ -94,6 +95,7 @@ class QuasiNewton(SelfDriven):
                 told = self._evaluated(problem, vector)
                 if keeps:
                     memory.told.append(told)
+            last[0] = told[1]
             return told
 
         def watch(intermediate_result) -> None:
@@ -104,6 +106,9 @@ class QuasiNewton(SelfDriven):
             measure = problem.measure_of(float(intermediate_result.fun))
             moved = replace(state, moments=intermediate_result.x.copy(), measure=measure, is_searching=True)
             if record(moved):
+                raise StopIteration
+            if is_enough is not None and is_enough(last[0]):
+                record.end(Stop.CERTIFIED, gain=0.0)
                 raise StopIteration
 
         try:

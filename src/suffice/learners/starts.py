@@ -48,6 +48,9 @@ def sampled(X, weights: np.ndarray, generator, labels: np.ndarray | None = None)
 
 def distinct(X, labels: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
     """Few distinct rows: each once, with its total weight, in an order of their own. Rows that are so anyway stay in theirs."""
+    some = slice(0, 2 * MAX_ROWS)
+    if len(labels) > some.stop and len(runs_of_equal_rows(X[some], labels[some])[1]) > MAX_ROWS:
+        return X, labels, weights  # too many already
     order, firsts = runs_of_equal_rows(X, labels)
     if len(firsts) > MAX_ROWS or (len(firsts) == len(labels) and (weights == weights[0]).all()):
         return X, labels, weights

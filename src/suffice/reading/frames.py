@@ -194,8 +194,9 @@ def of_array(numbers: np.ndarray, is_whole: bool | None = None, is_stored_so: bo
     found = np.asarray(numbers, dtype=np.float64)
     if is_stored_so and not is_whole:
         missing = np.isnan(found)
-        present = found[~missing]
-        is_whole = bool(missing.any() and len(present) and (present == np.floor(present)).all())
+        if missing.any():
+            present = found[~missing]
+            is_whole = bool(len(present) and (present == np.floor(present)).all())
     return Column("whole" if is_whole and np.isfinite(found).any() else "number", found)
 
 

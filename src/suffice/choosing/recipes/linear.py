@@ -10,9 +10,9 @@ What is chosen on held-out rows, from the plain to the rich, each against the be
     second        the share of joint likelihood that is blended in
 
 Settings are compared by what rows held out lose, and one more that is wrong (`calibration.doubted_losses`). A richer one must gain
-EVIDENCE standard errors of the rows' differences. Maximum likelihood takes part at the end: where it is better (a true model, few
-rows) it is kept. Every fit ends at its optimum, with a certificate
-(`learners.linear.conditional`), and its joint density is settled by moment matching (`learners.linear.settle`).
+EVIDENCE standard errors of the rows' differences; so must maximum likelihood, which takes part at the end (a true model, few rows).
+Every fit ends at its optimum, with a certificate (`learners.linear.conditional`), and its joint density is settled by moment matching
+(`learners.linear.settle`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from typing_extensions import override
 from ...families.rows import dense
 from ...learners.linear.blocks import BlockClassSums, BlockConditional
 from ...learners.linear.conditional import Conditional, straightened
-from ...learners.linear.design import ClassSums, Design
+from ...learners.linear.design import Design
 from ...learners.linear.search import keeps_posteriors, searched
 from ...learners.linear.settle import Tellers, settled
+from ...learners.linear.sums import ClassSums
 from ...learners.problem import Problem
 from ...learners.starts import distinct
 from ...learners.watch import Watch
@@ -44,8 +45,8 @@ from .tables import Tables
 
 STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
 SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
-TOLERATED = 0.3
-EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 0.0}
+TOLERATED = 0.1
+EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 0.5}
 FEW = 100  # the evidence grows by the factor 1 + FEW / rows: the best of several settings always looks good
 OWN = (0.3, 0.1, 0.0)  # beside 1, that of independent columns
 REACH = 3  # steps of the path to either side that a richer setting may take
@@ -262,11 +263,17 @@ class Linear(Tables):
         gain = clipped_losses(held_out.scores, y) - clipped_losses(own.temperature * baseline, y)
         mean = float(weights @ gain)
         error = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
-        if mean > EVIDENCE["likelihood"] * error:
+        if mean > self.asked_of_likelihood(held_out) * error:
             return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
         choice = self.calibrated(held_out, setting, score)
         self.memo["start"] = held_out.folds[0].memory.get(name_of(setting))
         return replace(choice, reason=f"held-out log-loss {score:.4f} at {said(setting)}")
+
+    def asked_of_likelihood(self, held_out: HeldOut) -> float:
+        """Standard errors that maximum likelihood must gain: none where there are fewer rows than parameters (it needs fewer rows)."""
+        size = sum(array.size for array in self.likelihood_of(held_out.folds[0]).arrays())
+        n = len(held_out.y)
+        return 0.0 if n < size else EVIDENCE["likelihood"] * (1 + FEW / n)
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 

@@ -15,9 +15,10 @@ from typing_extensions import override
 from ...engines.threads import SHARD, shards
 from ..blocks import Block, BlockRows
 from .conditional import Conditional
-from .design import ClassSums, ColumnLayout, Design
+from .design import ColumnLayout, Design
+from .sums import ClassSums
 
-SUMS = ("n", "firsts", "seconds", "fourths", "counts")
+SUMS = ("n", "firsts", "seconds", "counts")
 
 
 class Added(tuple):

@@ -17,10 +17,12 @@ from scipy.optimize import minimize
 
 from ...kernels.loops.linear import add_cells, sum_cells, weigh_rows
 from ..problem import Measure
-from .design import ClassSums, Design
-from .metrics import Diagonal
+from .design import Design
+from .metrics import Diagonal, Products
+from .sums import ClassSums
 
 CACHE, MOST_ROWS = 100_000, 2048  # numbers, and rows, that stay in cache
+WIDE = 40  # dense columns for each class (and one more) up to which sums of their products cost less than the steps that they save
 MEMORY = 12  # pairs of L-BFGS
 CERTIFIED = 1e-6  # nats a row that may be left to gain
 
@@ -49,11 +51,28 @@ class Conditional:
         K = self.sums.n_classes
         sizes = [1, *(part.size for part in self.parts)]
         self.cuts, self.shape = np.cumsum(sizes)[:-1], (sum(sizes), K)
-        squares, cells = self.sums.squares()
-        spread = self.sums.shares * (1.0 - self.sums.shares) + 1e-3 / K
-        own, coded = np.outer(squares, spread), np.outer(cells, spread)
-        self.metrics = [Diagonal(own[:1]), *(part.metric(own, coded) for part in self.parts)]
+        self.metrics = self._metrics(np.split(np.arange(self.shape[0]), self.cuts))
         self.total = max(float(self.weights.sum()), 1e-300)
+
+    def _metrics(self, rows: list[np.ndarray]) -> list[tuple[np.ndarray, Any]]:
+        """Variables of the search: rows of the parameters, and their metric. Parameters of dense columns have one together."""
+        spread = self.sums.shares * (1.0 - self.sums.shares) + 1e-3 / self.sums.n_classes
+        coded = np.outer(self.sums.counts.sum(axis=1), spread)
+        none = np.zeros((self.dense.shape[1], self.sums.n_classes))
+        parts = list(zip(rows[1:], self.parts, strict=True))
+        alone = [(place, part.metric(none, coded)) for place, part in parts if not len(part.columns())]
+        linear = [(place, part) for place, part in parts if len(part.columns())]
+        columns = np.concatenate([[0], *(part.columns() for _, part in linear)]).astype(np.int64)
+        if len(columns) <= WIDE * (1 + self.sums.n_classes):
+            prior = np.concatenate([none[:1], *(part.curvature(none, coded) for _, part in linear)])
+            products = self.sums.products(self.is_tied)[np.ix_(columns, columns)]
+            together = np.concatenate([rows[0], *(place for place, _ in linear)])
+            try:
+                return [(together, Products(products, spread, prior)), *alone]
+            except np.linalg.LinAlgError:  # numbers cannot hold them
+                pass
+        own = np.outer(self.sums.squares(self.is_tied), spread)
+        return [(rows[0], Diagonal(own[:1])), *((place, part.metric(own, coded)) for place, part in linear), *alone]
 
     # -- value and gradient -------------------------------------------------------------------------------------------
 
@@ -97,12 +116,16 @@ class Conditional:
             more, slope = part.penalty(own, memory)
             value += more
             gradient.append(slope + part.pulled(own, g_dense, g_cells[:-1], memory))
-        scaled = [metric.pulled(g) for metric, g in zip(self.metrics, gradient, strict=True)]
-        return value / self.total, np.concatenate(scaled).ravel() / self.total
+        raw, scaled = np.concatenate(gradient), np.empty(self.shape)
+        for rows, metric in self.metrics:
+            scaled[rows] = metric.pulled(raw[rows])
+        return value / self.total, scaled.ravel() / self.total
 
     def unpacked(self, x: np.ndarray) -> list[np.ndarray]:
-        parts = np.split(x.reshape(self.shape), self.cuts)
-        return [metric.parameters(part) for metric, part in zip(self.metrics, parts, strict=True)]
+        x, T = x.reshape(self.shape), np.empty(self.shape)
+        for rows, metric in self.metrics:
+            T[rows] = metric.parameters(x[rows])
+        return np.split(T, self.cuts)
 
     # -- the search ---------------------------------------------------------------------------------------------------
 
@@ -114,7 +137,10 @@ class Conditional:
             for mine, given in zip(own, T, strict=True):
                 n = min(len(mine), len(given))
                 mine[:n] = given[:n]
-        return np.concatenate([metric.variables(part) for metric, part in zip(self.metrics, own, strict=True)]).ravel()
+        stacked, x = np.concatenate(own), np.empty(self.shape)
+        for rows, metric in self.metrics:
+            x[rows] = metric.variables(stacked[rows])
+        return x.ravel()
 
     def solved(self, start: list[np.ndarray] | None, tol: float, most: int) -> list[np.ndarray]:
         """Parameters after L-BFGS until a step gains less than the share `tol`, or `most` steps: what a trial needs."""
@@ -129,10 +155,9 @@ class Conditional:
             return 1e30, np.zeros_like(x)
         return value, gradient
 
-    def certificate(self, x: np.ndarray) -> float:
-        """What a Newton step with the curvature of the metrics would still gain, in nats a row."""
+    def certificate(self, gradient: np.ndarray) -> float:
+        """What a Newton step with the curvature of the metrics would still gain where F has that gradient, in nats a row."""
         with np.errstate(over="ignore", invalid="ignore"):  # then nothing is certain
-            gradient = self.value_and_gradient(x)[1]
             return 0.5 * self.total * float(gradient @ gradient)
 
     def scores(self, T: list[np.ndarray], design: Design) -> np.ndarray:
@@ -149,10 +174,20 @@ class Goal:
 
     patience = 1
 
-    def __init__(self, problem: Conditional):
+    def __init__(self, problem: Conditional) -> None:
         self.problem, self.total = problem, problem.total
         self.coordinates = self
-        self.value_and_gradient = problem.value_and_gradient
+        self._last: tuple[np.ndarray, float, np.ndarray] | None = None
+
+    def value_and_gradient(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        """F of a row and its gradient; those of the last vector are remembered."""
+        if self._last is None or not np.array_equal(self._last[0], vector):
+            self._last = vector.copy(), *self.problem.value_and_gradient(vector)
+        return self._last[1:]
+
+    def certificate(self, vector: np.ndarray) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.problem.certificate(self.value_and_gradient(vector)[1])
 
     def vector(self, moments: np.ndarray) -> np.ndarray:
         return moments
@@ -164,15 +199,18 @@ class Goal:
         return self.total
 
     def measure(self, moments: np.ndarray) -> Measure:
-        self._last = moments, *self.value_and_gradient(moments)
-        return self.measure_of(self._last[1])
+        return self.measure_of(self.value_and_gradient(moments)[0])
 
     def measure_of(self, value: float) -> Measure:
         return Measure(self.total * value, value, np.nan)
 
+    def is_enough(self, gradient: np.ndarray) -> bool:
+        """Whether a step may be the last."""
+        return self.problem.certificate(gradient) <= 0.1 * CERTIFIED
+
     def first(self, moments: np.ndarray) -> list[tuple[float, Any]]:
-        """F and its gradient there, if that was measured last."""
-        return [self._last[1:]] if self._last[0] is moments else []
+        """F and its gradient there."""
+        return [self.value_and_gradient(moments)]
 
 
 def straightened(goal: Conditional, T: list[np.ndarray]) -> Iterator[list[np.ndarray]]:

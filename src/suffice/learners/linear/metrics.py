@@ -2,16 +2,19 @@ r"""Variables in which a search goes straight: parameters T and scaled variables
 
 Diagonal   x = sqrt(h) T                         h: roughly the second derivatives
 Chain      x = L' T,  L L' = diag(h) + the tridiagonal second derivatives of a prior that ties neighbouring cells
+Products   x = L' T sqrt(v),  L L' = sums of products of the statistics + prior,  v_k = p_k (1 - p_k): columns may be correlated
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from ...kernels.loops.chain import backward, factor_chain, forward
 
 LEAST = 1e-9
 STEEPEST = 1e200
+ALIKE = 1e-8  # added to the squares of correlated statistics, which may be equal
 
 
 class Diagonal:
@@ -28,6 +31,27 @@ class Diagonal:
     def pulled(self, g: np.ndarray) -> np.ndarray:
         """The gradient in x, of that in T."""
         return g * self.scale
+
+
+class Products:
+    def __init__(self, products: np.ndarray, spread: np.ndarray, prior: np.ndarray):
+        """Of sums of products (p, p) and the second derivatives (p, K) of a prior. LinAlgError where numbers cannot hold them."""
+        self.spread = np.sqrt(spread)
+        whole = products + np.diag((prior / spread).mean(axis=1) + LEAST)
+        own = np.diagonal(whole)
+        if not (np.isfinite(whole).all() and own.max() < STEEPEST):
+            raise np.linalg.LinAlgError("beyond all numbers")
+        unit = np.sqrt(own)
+        self.root = unit[:, None] * np.linalg.cholesky(whole / np.outer(unit, unit) + ALIKE * np.eye(len(whole)))
+
+    def parameters(self, x: np.ndarray) -> np.ndarray:
+        return solve_triangular(self.root, x, lower=True, trans="T", check_finite=False) / self.spread
+
+    def variables(self, T: np.ndarray) -> np.ndarray:
+        return self.root.T @ (T * self.spread)
+
+    def pulled(self, g: np.ndarray) -> np.ndarray:
+        return solve_triangular(self.root, g / self.spread, lower=True, check_finite=False)
 
 
 class Chain:

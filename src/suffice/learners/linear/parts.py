@@ -75,6 +75,10 @@ class LinearPart:
         """The variables of the search."""
         return Diagonal(self.curvature(squares, cell_squares))
 
+    def columns(self) -> np.ndarray:
+        """Dense columns that the rows of T multiply (to first order), one each; of cells there are none."""
+        return np.zeros(0, dtype=np.int64)
+
 
 @dataclass
 class NumbersPart(LinearPart):
@@ -164,6 +168,11 @@ class NumbersPart(LinearPart):
         return g if g_log_u is None else np.concatenate([g, g_log_u])
 
     @override
+    def columns(self):
+        both = np.r_[self.dense, self.squares] if not self.is_tied else np.r_[self.dense]
+        return both.astype(np.int64)
+
+    @override
     def curvature(self, squares, cell_squares):
         own = squares[self.dense] + self.w0
         return own if self.is_tied else np.concatenate([own, squares[self.squares] + 0.5 * self.wl])
@@ -209,6 +218,10 @@ class CountsPart(LinearPart):
         g = dense[self.dense].copy()
         g[self.gaps] -= dense[self.seen] * memory
         return g
+
+    @override
+    def columns(self):
+        return np.r_[self.dense].astype(np.int64)
 
     @override
     def curvature(self, squares, cell_squares):

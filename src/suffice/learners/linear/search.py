@@ -15,12 +15,12 @@ from .conditional import CERTIFIED, Conditional, Goal
 
 def searched(goal: Conditional, vector: np.ndarray, generator, watch: Watch, most: int) -> tuple[Fit, list[np.ndarray]]:
     """The fit after at most so many steps, taken up again until the certificate holds, and its parameters."""
-    history, n_iter = dict[str, list](), 0
+    history, n_iter, watched = dict[str, list](), 0, Goal(goal)
     for _ in range(goal.searches):
-        fit = run(QuasiNewton(goal.tol), Goal(goal), vector, generator, max_epochs=max(most - n_iter, 1), watch=watch)
+        fit = run(QuasiNewton(goal.tol), watched, vector, generator, max_epochs=max(most - n_iter, 1), watch=watch)
         vector, n_iter = fit.moments, n_iter + fit.n_iter
         history = {name: history.get(name, []) + values for name, values in fit.history.items()}
-        certificate = goal.certificate(vector)
+        certificate = watched.certificate(vector)
         if certificate <= CERTIFIED or fit.n_iter == 0 or n_iter >= most or watch.is_interrupted:
             break
     fit.history, fit.n_iter = history, n_iter

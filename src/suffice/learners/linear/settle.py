@@ -86,8 +86,8 @@ def principal(
     covariance 1 and C (with the masses `shares`) has the eigenvalues e, V has (sqrt(1 + 4 e) - 1) / (2 e) along the same directions.
     """
     deviations = np.linalg.norm(layout.unit, axis=1)
-    centred = (layout.X - layout.mean) / deviations
-    covariance = ridged((sums.row_weights[:, None] * centred).T @ centred, float(sums.n.sum()))
+    own, products = layout.unit / deviations[:, None], sums.products(is_tied=True)[layout.dense, layout.dense]
+    covariance = ridged(own @ products @ own.T, float(sums.n.sum()))
     root = deviations[:, None] * np.linalg.cholesky(covariance)
     along = root.T @ solve_triangular(layout.unit, w, lower=True, trans="T")
     along -= (along @ shares)[:, None]
