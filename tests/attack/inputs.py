@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from attack.cast import COVARIANCES, LABELLED, NETWORK, Report, asked, cast, main, parameters, plain_rows, training
+from suffice.saving.tree import Encoder
 
 ODD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 1e16, -1.0, 0.5, 1e99, -999999999.0, 2.0**53 + 1)
 ANSWERS = (
@@ -130,6 +131,17 @@ def state(model: Any) -> dict[str, bytes]:
     return {key: pickle.dumps(value) for key, value in vars(model).items() if key.endswith("_") or key == "_stream"}
 
 
+def is_same(held: bytes, before: bytes | None) -> bool:
+    """Whether both hold the same fields; what is computed from them and remembered does not count."""
+    if held == before or before is None:
+        return held == before
+    return fields_of(pickle.loads(held)) == fields_of(pickle.loads(before))
+
+
+def fields_of(value: Any) -> Any:
+    return Encoder(lambda array: f"{array.dtype}{array.shape}{array.tobytes()!r}").encode(value)
+
+
 def names_an_argument(message: str, method: Any, model: Any) -> bool:
     """Whether a refusal says what it is about: an argument, a parameter, or what the argument is made of."""
     words = set(re.findall(r"[A-Za-z_]\w*", message))
@@ -174,7 +186,7 @@ def call(
     except (ValueError, TypeError, NotImplementedError) as error:
         report.count("refused")
         changed = [key for key in {*before[0], *vars(model)} if vars(model).get(key) is not before[0].get(key)]
-        changed += [key for key, held in state(model).items() if held != before[1].get(key)]
+        changed += [key for key, held in state(model).items() if not is_same(held, before[1].get(key))]
         if changed and name != "sample":
             return f"a refusal of {name} changed {changed[:3]}: {error}"[:300]
         is_named = isinstance(error, NotImplementedError) or names_an_argument(str(error), method, model)

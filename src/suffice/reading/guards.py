@@ -40,10 +40,11 @@ def all_or_nothing(train):
             prior = getattr(self, "prior", None)
             vars(self).clear()
             vars(self).update(before)
-            if isinstance(error, np.linalg.LinAlgError) and prior is not None:
+            if isinstance(error, np.linalg.LinAlgError):
+                said = "X has" if prior is None else f"prior={prior!r} leaves"
                 raise ValueError(
-                    f"prior={prior!r} leaves a covariance that cannot be inverted ({error}): give a larger prior, or leave out "
-                    "columns that are constant or sums of others"
+                    f"{said} a covariance that cannot be inverted ({error}): give a larger prior, or leave out columns of X that are "
+                    "constant or sums of others"
                 ) from error
             raise
         finally:
