@@ -18,7 +18,7 @@ from ...engines.threads import Engine, in_company, shards
 from ..problem import Measure, Problem
 from ..state import State
 
-SETTLED = 6.0  # mean wanted change, in tolerances, at which training is done
+SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
 START = 0.05  # size of the multipliers that break the symmetry of topics
 FULL = 4  # every so many passes no document is left out
 REST = 0.3  # documents that wanted less than this share of the tolerance are left out of the others
