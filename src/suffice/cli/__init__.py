@@ -22,15 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = bool(os.environ.get("SUFFICE_DEBUG")) or "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
-        from .app import run
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "click", "rich"):
-            raise
-        print(f"suffice: the command line needs {error.name}: pip install 'suffice[cli]'", file=sys.stderr)
-        return FAILURE
-    try:
         with raised():
-            return run(arguments)
+            return _run(arguments)
     except Signalled as signalled:
         print(f"suffice: {'interrupted' if signalled.code == INTERRUPTED else 'terminated'}", file=sys.stderr)
         return signalled.code
@@ -53,6 +46,17 @@ def main(argv: Sequence[str] | None = None) -> int:
                 hint = f": pip install 'suffice[{EXTRAS[error.name]}]'"
             print(f"suffice: {kind}{message}{hint}", file=sys.stderr)
         return _code_of(error)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        from .app import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("typer", "click", "rich"):
+            raise
+        print(f"suffice: the command line needs {error.name}: pip install 'suffice[cli]'", file=sys.stderr)
+        return FAILURE
+    return run(arguments)
 
 
 def _code_of(error: Exception) -> int:

@@ -25,20 +25,26 @@ class Signalled(BaseException):
         self.code = 128 + number
 
 
-def _raise(number: int, frame: FrameType | None) -> None:
-    raise Signalled(number)
-
-
 @contextmanager
 def raised() -> Iterator[None]:
-    """A block in which signals that nobody handles yet are raised."""
+    """A block in which signals that nobody handles yet are raised; what fails because of one ends the block as the signal."""
+    seen: list[int] = []
+
+    def raise_it(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        raise Signalled(number)
+
     before = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: signal.getsignal(number) for number in SIGNALS if signal.getsignal(number) in USUAL}
     try:
         for number in before:
-            signal.signal(number, _raise)
+            signal.signal(number, raise_it)
         yield
+    except Exception as error:  # a library on the way has made another exception of it
+        if seen:
+            raise Signalled(seen[0]) from error
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -123,8 +123,13 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         """Learn from one batch of a stream. The first one fixes the words (and how they are weighed); it needs all `classes`."""
         documents = checked(documents)
         if hasattr(self, "model_"):
-            self.model_.set_params(class_weight=self.class_weight)
-            self.model_.partial_fit(self.rows_of(documents), y, classes, sample_weight)
+            before = self.model_.class_weight
+            try:
+                self.model_.set_params(class_weight=self.class_weight)
+                self.model_.partial_fit(self.rows_of(documents), y, classes, sample_weight)
+            except BaseException:
+                self.model_.class_weight = before  # a call that fails changes nothing
+                raise
             return self
         counter, weigher, rows = self._begun(documents)
         model = self._model().partial_fit(rows, y, classes, sample_weight)

@@ -68,6 +68,8 @@ def _run(record: Record, start, generator: np.random.Generator, warm) -> Fit:
         watch.interrupt()
         record.interrupted()
         warnings.warn(f"training was {record.fit.stopped}", stacklevel=5)
+    if isinstance(learner, SelfDriven):  # here and not in `drive`: an interruption may come at any moment of it
+        record.fit.moments = learner.moments_of(problem, record.fit.moments)
     _remember(record.fit, getattr(record.state, "memory", None))
     return record.fit
 
@@ -78,6 +80,10 @@ class SelfDriven:
     def drive(self, problem: Any, state: State, record: Record) -> None:
         """Pass after pass, until `record(state)` says stop."""
         raise NotImplementedError
+
+    def moments_of(self, problem: Any, moments: Any) -> Any:
+        """Moments as a record, where the learner's own states hold them otherwise while it runs."""
+        return moments
 
 
 @dataclass

@@ -111,18 +111,18 @@ class QuasiNewton(SelfDriven):
                 record.end(Stop.CERTIFIED, gain=0.0)
                 raise StopIteration
 
-        try:
-            found = minimize(
-                objective, memory.start, jac=True, method="L-BFGS-B", callback=watch,
-                options={"maxiter": record.max_epochs, "maxcor": self.pairs, "ftol": self.tol, "gtol": self.flat, "maxls": 30},
-            )  # fmt: skip
-            if not record.is_over:
-                record.end(*self._reason(found))
-        finally:
-            if isinstance(record.fit.moments, np.ndarray):
-                record.fit.moments = problem.coordinates.moments(record.fit.moments)
+        found = minimize(
+            objective, memory.start, jac=True, method="L-BFGS-B", callback=watch,
+            options={"maxiter": record.max_epochs, "maxcor": self.pairs, "ftol": self.tol, "gtol": self.flat, "maxls": 30},
+        )  # fmt: skip
+        if not record.is_over:
+            record.end(*self._reason(found))
         if not record.fit.history:
             record.fit.history = {"objective": [record.kept.objective], "seconds": [record.seconds]}
+
+    @override
+    def moments_of(self, problem: GroupProblem, moments: Any) -> Any:
+        return problem.coordinates.moments(moments) if isinstance(moments, np.ndarray) else moments
 
     def _evaluated(self, problem: GroupProblem, vector: np.ndarray) -> tuple[float, np.ndarray]:
         try:
