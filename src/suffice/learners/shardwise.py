@@ -102,7 +102,7 @@ class Shardwise:
 
     def step(self, problem: Problem, state: State) -> State:
         rows, memory = problem.blocks, state.memory
-        tolerance = problem.model.row_tolerance(problem.X, problem.weights, problem.loss, problem.prior, self.tolerance)
+        tolerance = problem.model.row_tolerance(problem.loss, problem.prior, self.tolerance)
         work = Work(problem.loss, problem.prior, tolerance, problem.total, self.factor)
         found, after = rows.engine.sum_keeping(
             dual_round, rows.blocks, memory.following, rows._model, work, memory.moments, state.n_passes

@@ -75,7 +75,6 @@ class Enumerable(Structure):
     table_prior = (
         True  # the prior is a blend of maximum-likelihood and pooled moments (recipe for tables); False: of words
     )
-    keeps_logs = False  # a state has the logarithms that a measure needs too: it is made once for both
     row_rate = 1.0  # the first rate of a stochastic pass with one step per row
     printed = ""  # which pass of Masegosa (2014) is printed for it (`learners.paper`)
 
@@ -247,11 +246,6 @@ class Enumerable(Structure):
         """
         raise NotImplementedError(f"{type(self).__name__} has no incremental pass")
 
-    def pulled(self, state: tuple, prior, share: float) -> tuple:
-        """The state a share of the way towards the prior; the given one may be changed."""
-        moments = self.moments_of_state(state)
-        return self.state_of(moments + share * (prior - moments))
-
     def steps_by_row(self, X, y, loss) -> bool:
         """Whether there is a stochastic pass over such rows with one step per row."""
         return False
@@ -260,7 +254,7 @@ class Enumerable(Structure):
         """How many steps were shortened in a pass of one step per row, in place; only where `steps_by_row`."""
         raise NotImplementedError(f"{type(self).__name__} has no stochastic pass with one step per row")
 
-    def row_tolerance(self, X, weights, loss, prior, tolerance: float) -> float:
+    def row_tolerance(self, loss, prior, tolerance: float) -> float:
         """The change of a row's weights that is too small to make, for an accuracy of `tolerance`."""
         return tolerance
 

@@ -323,7 +323,7 @@ class Topics(Enumerable):
         return Moments(state[0].copy(), state[2].copy())
 
     @override
-    def row_tolerance(self, X, weights, loss, prior, tolerance):
+    def row_tolerance(self, loss, prior, tolerance):
         """Multipliers of a loss with a corner are of the size of the prior's pseudo-counts, in units of a squared document, or 1."""
         if not loss.has_corner:
             return tolerance

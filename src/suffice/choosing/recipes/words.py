@@ -26,7 +26,7 @@ from ..calibration import best_background, best_rivalry, shares
 from ..folds import deal_in_runs
 from ..priors import Setting
 from ..search import Axis, Plan
-from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained
+from .base import MAX_ROWS, Choice, Fold, HeldOut
 from .tables import Tables
 
 # scores under the hinge grow with the number of documents: the best temperature falls as its power -SHARPER
@@ -96,27 +96,16 @@ class Words(Tables):
         """Words that only one row has, joined, where they are many."""
         if share_of_lone_words(counts_of(problem.X)) < WORTH_JOINING:
             return problem
-        return self.joined(problem, Join.of(counts_of(problem.X)))
-
-    def joined(self, problem: Problem, join: Join) -> Problem:
-        self.memo["join"] = join
+        join = self.memo["join"] = Join.of(counts_of(problem.X))
         return replace(problem, X=join.joined(problem.X), model=cast(Any, problem.model).joined(join))
 
     def read_by(self, reader: Reader, problem: Problem) -> Problem:
         """The problem with its rows as a reader gives them."""
-        join = getattr(problem.X, "join", None)
-        whole, rows = self.rows_by(reader, problem.X, join)
-        model = self.structure(whole, problem.model.n_outcomes, problem.weights, reader)
-        model = model if join is None else model.joined(join)
+        rows, join = reader.scaled(problem.X), getattr(problem.X, "join", None)
+        model = self.structure(rows, problem.model.n_outcomes, problem.weights, reader)
+        if join is not None:
+            rows, model = join.joined(rows), model.joined(join)
         return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
-
-    def rows_by(self, reader: Reader, X, join: Join | None) -> tuple[Any, Any]:
-        """Rows as a reader gives them, and with their words joined; the folds of a choice share the last ones."""
-        known = self.memo.get("rows")
-        if known is None or known[:2] != (reader, join) or join is None:
-            rows = reader.scaled(X)
-            known = self.memo["rows"] = reader, join, rows, rows if join is None else join.joined(rows)
-        return known[2:]
 
     @override
     def plain_reader(self, problem: Problem) -> Reader:
@@ -242,32 +231,9 @@ class Words(Tables):
 
     @override
     def trained(self, problem: Problem, choice, generator, watch, warm):
-        join = self.memo.get("join")
-        if join is None or choice.setting is None or problem.blocks is not None:
-            trained = super().trained(problem, choice, generator, watch, warm)
-        else:
-            start = warm and replace(warm, moments=self.with_words(problem.model, warm.moments, join.summed))
-            own = super().trained(self.joined(problem, join), choice, generator, watch, start)
-            trained = self.of_all_words(own, problem, join)
+        trained = super().trained(problem, choice, generator, watch, warm)
         trained.reader = trained.reader or self.reader_at(trained.choice.setting)
         return trained
-
-    def of_all_words(self, trained: Trained, problem: Problem, join: Join) -> Trained:
-        """What was trained on joined words (the same passes), for the words themselves."""
-        setting = trained.choice.setting
-        whole = self.plain(problem) if setting is None else self.rows_as(problem, setting)
-
-        def of(moments):
-            return self.with_words(whole.model, moments, join.of_words)
-
-        fit = replace(trained.fit, moments=of(trained.fit.moments), arrays=None, memory=None)
-        whole = replace(whole, prior=of(trained.problem.prior))
-        return replace(trained, problem=whole, fit=fit, statistics=of(trained.statistics))
-
-    @staticmethod
-    def with_words(model: Any, moments, change):
-        """Moments with another table of words."""
-        return model.of_counts(moments.mass, change(model.counts_of(moments)))
 
     @override
     def stream_prior(self, problem: Problem, statistics):

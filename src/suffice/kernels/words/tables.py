@@ -19,19 +19,6 @@ def fill_logs(numbers, logs):
 
 
 @compiled
-def pull_counts(count, prior, share, log_count, weight):
-    """Counts a share of the way towards the prior, with their logarithms and their sums over words."""
-    weight[:] = 0.0
-    for i in range(count.shape[0]):
-        for k in range(count.shape[1]):
-            cell = count[i, k] + share * (prior[i, k] - count[i, k])
-            count[i, k] = cell
-            log_count[i, k] = fast_log(cell)
-        for k in range(count.shape[1]):
-            weight[k] += count[i, k]
-
-
-@compiled
 def keeps_share(count, prior, share):
     """Whether every count is finite and at least this share of its prior."""
     for i in range(count.shape[0]):
