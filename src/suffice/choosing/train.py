@@ -27,8 +27,9 @@ HOPELESS = 0.5  # standard errors by which a setting loses the first fold and is
 def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None = None) -> Trained:
     """The fit of a problem by a recipe, and what was chosen; interrupted, wherever that was."""
     trained = _train(problem, recipe, generator, watch, warm)
-    if watch.is_interrupted and trained.fit is not None:  # while a prior was chosen, say, of which nothing was kept
-        trained.fit.ended(Stop.INTERRUPTED)
+    fit = trained.fit
+    if watch.is_interrupted and fit is not None and fit.stop != Stop.CALLBACK.name:  # while a prior was chosen, say
+        fit.ended(Stop.INTERRUPTED)
     return trained
 
 

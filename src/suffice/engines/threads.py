@@ -26,10 +26,10 @@ def n_threads(n_jobs: Any) -> int:
     """None is one thread; -1 is one for every core, -2 one less, and so on."""
     if n_jobs is None:
         return 1
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or int(n_jobs) == 0:
-        raise ValueError(f"n_jobs={n_jobs!r} is neither None nor a whole number other than 0")
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
+        raise ValueError(f"n_jobs={n_jobs!r} is neither None nor a whole number")
     wanted = int(n_jobs)
-    return wanted if wanted > 0 else max(1, (os.cpu_count() or 1) + 1 + wanted)
+    return max(1, wanted if wanted >= 0 else (os.cpu_count() or 1) + 1 + wanted)
 
 
 def shards(n_rows: int, size: int = SHARD) -> list[slice]:

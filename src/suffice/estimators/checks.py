@@ -54,6 +54,8 @@ def check_tol(value: Any) -> None:
 
 def check_jobs(value: Any) -> None:
     n_threads(value)
+    if value == 0:
+        raise ValueError("n_jobs=0 is neither None nor a whole number other than 0")
 
 
 def check_training(
