@@ -136,7 +136,7 @@ PLACES = {
     "learners.tag_margin": "MarginDual MarginProblem Multipliers",
     "learners.tag_problem": "TagProblem TagSteps",
     "learners.topics.allocation": "Allocation Tokens",
-    "learners.topics.allocation_blocks": "BlockDocuments Counted",
+    "learners.topics.allocation_blocks": "BlockAllocation BlockDocuments Counted",
     "learners.topics.allocation_passes": "AllocationProblem BatchAllocation OnlineAllocation Position SampledAllocation Shapes Sweeps",
     "learners.topics.gibbs": "Counts OnlineGibbs",
     "learners.topics.passes": "Documents EM IncrementalTopics",
