@@ -4,8 +4,8 @@ r"""Classifiers as ONNX graphs: the scores of the classes by the estimator's own
     p = softmax(s), or with rivalry r > 1 the nested logit of `choosing.calibration`
     p <- (1 - background) p + background * class frequencies
 
-Cells that are NaN are integrated out where columns are independent. Elsewhere they are refused as in Python: the graph then asks for a
-class that does not exist, and the runtime raises.
+Cells that are NaN are integrated out where columns are independent. Elsewhere the runtime raises, also for tied and full
+discriminants, which take NaN in Python: the graph asks for a class that does not exist.
 """
 
 from __future__ import annotations
