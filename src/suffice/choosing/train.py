@@ -149,7 +149,7 @@ class Trial:
 
     def scores_of(self, folds: list[Fold], setting) -> np.ndarray:
         """Scores of the rows held out, fold after fold; the folds are fitted side by side where there are threads."""
-        return np.concatenate(list(self.engine.each(lambda fold: self._fold_scores(fold, setting), folds)))
+        return np.concatenate(self.engine.all(lambda fold: self._fold_scores(fold, setting), folds))
 
     def _fold_scores(self, fold: Fold, setting) -> np.ndarray:
         def work(name: str) -> tuple[np.ndarray, dict]:

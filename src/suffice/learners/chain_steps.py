@@ -174,7 +174,7 @@ class ChainSteps:
             shards = self.plan()
             self._n_passes += has_sums
             some = partial(self._run, mode, parameters, weights, has_sums)
-            parts = list(self.engine.each(lambda own, run=some: run(*own), list(enumerate(shards)))) if shards else []
+            parts = self.engine.all(lambda own, run=some: run(*own), list(enumerate(shards)))
             sides = [0, 1, 2, 3] if mode == SMOOTH else [0, 1, 0, 1]  # nothing went backward
             seams = [part.seams[:, sides] for part in parts]
             if self._agree(gap(shards, seams) if shards else 0.0):
@@ -281,7 +281,7 @@ class ChainSteps:
 
         while True:
             shards = self.plan()
-            parts = list(self.engine.each(of_shard, shards)) if shards else []
+            parts = self.engine.all(of_shard, shards)
             if self._agree(path_gap(shards, [part[1] for part in parts], [part[2] for part in parts])):
                 break
         found = np.zeros(self.n_sequences)

@@ -139,7 +139,7 @@ class Rows:
     def scores(self, coefficients) -> np.ndarray:
         """log p(x, k) of every row: rows by outcomes, for those who ask for it."""
         return np.concatenate(
-            list(self.engine.each(lambda part: self.form.all_scores(coefficients, part), self._parts()))
+            self.engine.all(lambda part: self.form.all_scores(coefficients, part), self._parts())
         )
 
     def group_scores(self, coefficients) -> np.ndarray:
@@ -151,7 +151,7 @@ class Rows:
             group_scores(scores, self.width, result)
             return result
 
-        return np.concatenate(list(self.engine.each(of_part, self._parts())))
+        return np.concatenate(self.engine.all(of_part, self._parts()))
 
     def mean_base_measure(self) -> float:
         """The mean of what `scores` leave out, because no outcome depends on it."""

@@ -29,7 +29,7 @@ CACHED = 1024  # rows
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table with named columns in memory."""
-    return bool(nw.dependencies.is_into_dataframe(X))
+    return not isinstance(X, (np.ndarray, list, tuple)) and bool(nw.dependencies.is_into_dataframe(X))
 
 
 def names_of(X: Any) -> list:
@@ -67,6 +67,18 @@ def numbers_of(X: Any, owner: str) -> np.ndarray:
         for j, column in enumerate(columns):
             found[rows, j] = column[rows]
     return found
+
+
+def of_values_and_places(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values (NaN last), and for every number its place among them; whole numbers of a small range need no sorting."""
+    missing = np.isnan(numbers)
+    there = numbers[~missing] if missing.any() else numbers
+    if len(there):
+        low, high = there.min(), there.max()
+        if max(-low, high) < 2**53 and high - low < max(len(there), CACHED) and (np.rint(there) == there).all():
+            places = np.where(missing, high - low + 1, numbers - low).astype(np.int64)
+            return np.append(np.arange(low, high + 1), np.nan), places
+    return np.unique(numbers, return_inverse=True)
 
 
 def _opened(X: Any) -> Any:
@@ -112,7 +124,7 @@ class Column:
             assert self.codes is not None and self.values is not None
             codes = np.array([*(place.get(value, -1.0) for value in self.values), np.nan])[self.codes]
         else:
-            distinct, inverse = np.unique(self.numbers, return_inverse=True)
+            distinct, inverse = of_values_and_places(self.numbers)
             places = [np.nan if np.isnan(value) else place.get(value, -1.0) for value in distinct.tolist()]
             codes = np.array(places, dtype=float)[inverse]
         unseen = codes < 0

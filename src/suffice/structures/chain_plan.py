@@ -15,7 +15,8 @@ from ..kernels.structures.chain import LANES
 
 BURN = 64  # steps that the messages of a piece warm up at first
 PIECE = 4096  # steps of a piece, if the burn-in is short
-SHARD = 16384  # steps of a shard, at least
+SHARD = 16384  # steps of a shard, about
+EQUAL = 4  # shards are as many as divide by this, of about equal size: threads end together
 AGREES = 1e-11  # the most that messages at a seam may differ
 
 
@@ -50,16 +51,15 @@ def planned(offsets: np.ndarray, burn: int | None = BURN, keep: np.ndarray | Non
     lengths = np.diff(offsets)
     some = lengths > 0 if keep is None else (lengths > 0) & keep
     lanes = cut(np.flatnonzero(some), offsets, piece_length(lengths, burn), burn or 0)
-    blocks = range(0, len(lanes), LANES)
-    n_steps, first, shards = 0, 0, []
-    for block, size in zip(
-        blocks, np.add.reduceat(lanes[:, 2] - lanes[:, 1], blocks) if len(lanes) else (), strict=True
-    ):
-        if n_steps >= SHARD:
-            shards.append(shard_of(lanes[first:block]))
-            n_steps, first = 0, block
-        n_steps += int(size)
-    return [*shards, shard_of(lanes[first:])] if len(lanes) else []
+    if not len(lanes):
+        return []
+    blocks = np.arange(0, len(lanes), LANES)
+    steps = np.append(0, np.cumsum(np.add.reduceat(lanes[:, 2] - lanes[:, 1], blocks)))  # before every block
+    n = -(-int(steps[-1]) // SHARD)
+    n = n if n == 1 else EQUAL * -(-n // EQUAL)
+    near = np.rint(np.interp(np.arange(n) * (steps[-1] / n), steps, np.arange(len(steps)))).astype(np.int64)
+    firsts = blocks[np.unique(np.minimum(near, len(blocks) - 1))]
+    return [shard_of(lanes[first:last]) for first, last in zip(firsts, [*firsts[1:], len(lanes)], strict=True)]
 
 
 def piece_length(lengths: np.ndarray, burn: int | None) -> int:
