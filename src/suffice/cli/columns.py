@@ -18,14 +18,14 @@ class Arrangement:
     """What becomes of the columns of a table: those left out, or the one column of texts."""
 
     def __init__(self, tables: Sequence[Table], set_kinds: Mapping[str, str]) -> None:
-        self.found = profiles(tables, set_kinds)
-        self.texts = [profile.name for profile in self.found if profile.role == "text"]
-        self.ids = [profile.name for profile in self.found if profile.role == "identifier"]
+        self.found: list[Profile] = profiles(tables, set_kinds)
+        self.texts: list[str] = [profile.name for profile in self.found if profile.role == "text"]
+        self.ids: list[str] = [profile.name for profile in self.found if profile.role == "identifier"]
         others = [profile for profile in self.found if profile.role not in ("text", "identifier")]
         if not others and not self.texts:  # all identifiers: take them as they are
             self.ids = []
-        self.text = self.texts[0] if len(self.texts) == 1 and not others else None
-        self.left_out = {*self.ids, *(self.texts if self.text is None and (others or self.ids) else ())}
+        self.text: str | None = self.texts[0] if len(self.texts) == 1 and not others else None
+        self.left_out: set[str] = {*self.ids, *(self.texts if self.text is None and (others or self.ids) else ())}
         if len(self.left_out) == len(self.found):
             self.left_out = set()
 

@@ -22,7 +22,7 @@ class Signalled(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
-        self.code = 128 + number
+        self.code: int = 128 + number
 
 
 @contextmanager

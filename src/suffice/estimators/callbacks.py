@@ -10,16 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # an older version
+with_callbacks: Any = None
+if TYPE_CHECKING:  # scikit-learn's has no types: as a base it would make those of every estimator unknown
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+    class CallbackSupportMixin:
+        """Of scikit-learn."""
 
-    with_callbacks: Any = None  # type: ignore[no-redef]
+        def _init_callback_context(self, *, max_subtasks: int | None) -> Any: ...
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # an older version
+
+        class CallbackSupportMixin:
+            """Nothing to support."""
 
 
 class Callbacks(CallbackSupportMixin):

@@ -75,8 +75,8 @@ class Asked:
     """A method, and what it is given beside the rows."""
 
     name: str
-    args: tuple = ()
-    options: tuple = ()
+    args: tuple[Any, ...] = ()
+    options: tuple[Any, ...] = ()
 
     def __call__(self, part: Part, model: Any) -> Any:
         return getattr(model, self.name)(part.X, *self.args, **dict(self.options))

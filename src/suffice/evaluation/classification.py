@@ -23,7 +23,9 @@ class Scores:
     """Add chunks by `update`; `summary` gives means per row."""
 
     def __init__(self, n_classes: int, n_bins: int = 15) -> None:
-        self.confusion = np.zeros((n_classes, n_classes), dtype=np.int64)  # rows: the label; columns: the prediction
+        self.confusion: np.ndarray = np.zeros(
+            (n_classes, n_classes), dtype=np.int64
+        )  # rows: the label; columns: the prediction
         self.losses: dict[str, float] = {"log_loss": 0.0, "nll": 0.0, "ncll": 0.0, "hinge": 0.0}
         self.n_bins = n_bins
         self._bins = np.zeros((3, n_bins))  # rows, correct ones, sum of confidence

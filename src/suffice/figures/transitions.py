@@ -37,7 +37,7 @@ class TransitionsDisplay:
     """
 
     def __init__(self, transitions: np.ndarray, names: list[str] | None = None) -> None:
-        self.transitions = np.asarray(transitions)
+        self.transitions: np.ndarray = np.asarray(transitions)
         self.names: list[str] = [str(k) for k in range(len(self.transitions))] if names is None else list(names)
 
     @classmethod

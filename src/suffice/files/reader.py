@@ -106,7 +106,8 @@ class Reader:
     """An iterator of `Table`."""
 
     def __init__(self, source: Source, format: str, options: Options) -> None:
-        self.name, self.format, self._source = source.name, format, source
+        self.name: str = source.name
+        self.format, self._source = format, source
         if not source.peek(1):
             source.finish()
             raise DataError(f"{source.name} is empty")

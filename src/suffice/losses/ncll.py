@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy.special import logsumexp
 from typing_extensions import override
 
@@ -16,9 +17,9 @@ class NCLL(Loss):
     calibrates_itself = True
 
     @override
-    def labelled_values(self, scores, y):
+    def labelled_values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         return logsumexp(scores, axis=1) - own_scores(scores, y)
 
     @override
-    def labelled_weights(self, scores, y):
+    def labelled_weights(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         return one_hot(scores, y) - posteriors(scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from typing_extensions import override
 
 from .base import LABEL, Loss, one_hot, own_scores
@@ -15,9 +16,9 @@ class NLL(Loss):
     calibrates_itself = True
 
     @override
-    def labelled_values(self, scores, y):
+    def labelled_values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         return -own_scores(scores, y)
 
     @override
-    def labelled_weights(self, scores, y):
+    def labelled_weights(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         return one_hot(scores, y)

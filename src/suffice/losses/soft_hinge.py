@@ -41,14 +41,14 @@ class SoftHinge(Hinge):
         return np.maximum(h - t[:, None], 0.0) / g, h
 
     @override
-    def labelled_values(self, scores, y):
+    def labelled_values(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         b, h = self._best(scores, y)
         B = b.sum(axis=1)
         gain = np.where(b > 0, b * np.where(b > 0, h, 0.0), 0.0).sum(axis=1)
         return gain - 0.5 * self.softness * ((b**2).sum(axis=1) + B**2)
 
     @override
-    def labelled_weights(self, scores, y):
+    def labelled_weights(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         b, _ = self._best(scores, y)
         weights = -b
         weights[np.arange(len(y)), y] = b.sum(axis=1)

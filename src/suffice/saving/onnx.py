@@ -18,7 +18,8 @@ class Graph:
     def __init__(self) -> None:
         from onnx import helper, numpy_helper
 
-        self._helper, self._numpy = helper, numpy_helper
+        self._helper: Any = helper
+        self._numpy: Any = numpy_helper
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -45,7 +46,7 @@ class Graph:
         self.constants.append(self._helper.make_tensor(name, TensorProto.STRING, [len(texts)], encoded))
         return name
 
-    def model(self, n_features: int, outputs: dict[str, tuple[str, Any, list]], about: dict[str, str]) -> Any:
+    def model(self, n_features: int, outputs: dict[str, tuple[str, Any, list[Any]]], about: dict[str, str]) -> Any:
         """The checked model of an input X (n, n_features) of doubles and outputs {name: (tensor, dtype of ONNX, shape)}."""
         from onnx import TensorProto, checker
 

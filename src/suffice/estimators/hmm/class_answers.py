@@ -35,7 +35,7 @@ class ClassAnswers(ClassifierAnswers):
     _takes_series: bool
     _column_names: Any  # Contract's
     _log_probabilities: Any  # Explains'
-    members_: list
+    members_: list[Any]
     choice_: Any
 
     @override

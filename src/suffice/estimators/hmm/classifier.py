@@ -68,7 +68,11 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
     topology_: Any
     has_end_: bool
     changes_: bool
-    members_: list
+    members_: list[Any]
+    startprob_: np.ndarray
+    transmat_: np.ndarray
+    converged_: Any
+    stopped_: Any
 
     def __init__(
         self, n_states: int | str = "auto", *, family: Any = "auto", covariance_type: str = "diag", topology: str = "auto",

@@ -33,7 +33,11 @@ class FamilyMixture(Mixture):
     """
 
     # what families of the library ask for
-    covariance_type, binarize, min_categories, kinds, loss = "full", None, None, "auto", "nll"
+    covariance_type: str = "full"
+    binarize: float | None = None
+    min_categories: Any = None
+    kinds: Any = "auto"
+    loss: str = "nll"
 
     def __init__(
         self, n_components: int | str = 1, *, family: Any = "gaussian", tol: float = 1e-3, max_iter: int = 100, n_init: int = 1,

@@ -42,7 +42,7 @@ class Runs:
     tol: float
     weight_concentration_prior: float | None
     _has_labels: bool
-    candidates_: list
+    candidates_: list[Any]
     choice_: str
 
     def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:

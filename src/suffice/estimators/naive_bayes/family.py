@@ -35,7 +35,10 @@ class FamilyNB(GenerativeClassifier):
     """
 
     # what families of the library ask for
-    covariance_type, binarize, min_categories, kinds = "diag", 0.0, None, "auto"
+    covariance_type: str = "diag"
+    binarize: float | None = 0.0
+    min_categories: Any = None
+    kinds: Any = "auto"
 
     def __init__(
         self, family: Any = "gaussian", *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto",
