@@ -116,6 +116,19 @@ def test_a_category_is_its_share():
     np.testing.assert_allclose(found.joint, expected)
 
 
+def test_a_column_alone_does_not_pay_for_the_gaps_of_the_others():
+    """Where a gap tells of the class, p(x_j) is still a density: the others are summed out, not seen to be missing."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = pd.DataFrame({"a": rng.normal(size=600) + y, "b": rng.normal(size=600), "c": rng.normal(size=600)})
+    X.loc[rng.random(600) < np.where(y == 1, 0.6, 0.02), "b"] = np.nan
+    model = MixedNB(random_state=0).fit(X, y)
+    assert model._reader_.told == ["b"]
+    found = column_density(model, X, 0, n_points=2000, padding=1.0)
+    mass = found.joint.sum(axis=0) * (found.values[1] - found.values[0])
+    np.testing.assert_allclose(mass, np.bincount(y) / 600, atol=0.05)
+
+
 def test_codes_are_bars():
     X = np.array([[0, 1], [1, 1], [2, 0], [0, 0]] * 5)
     found = column_density(CategoricalNB(loss="nll").fit(X, [0, 1, 1, 0] * 5), X, 0)

@@ -313,3 +313,32 @@ def test_reading_from_a_closed_terminal_is_not_an_open_file(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(DataError, match="<stdin> is empty"):
         read("-")
+
+
+DAYS_OF_TWO = [17_897.0, np.nan, 17_898.0]  # 2019-01-01, nothing, 2019-01-02
+
+
+@pytest.mark.parametrize(
+    ("cells", "days"),
+    [
+        (["2019-01-01", "", "2019-01-02"], DAYS_OF_TWO),
+        (["01.01.2019", "NA", "2.1.2019"], DAYS_OF_TWO),
+        (["2019-01-01 12:00", "", "2019-01-02T06:00:00Z"], [17_897.5, np.nan, 17_898.25]),
+        (["2019-01-01", "2019-02-31", "2019-01-02"], DAYS_OF_TWO),  # a day that does not exist
+    ],
+)
+def test_dates_are_days_also_beside_points_that_group_thousands(tmp_path, cells, days):
+    path = tmp_path / "dates.csv"
+    path.write_text("when;much;y\n" + "".join(f"{cell};1.234,5;a\n" for cell in cells))
+    with read(path, target="y", bad_cells="missing") as reader:
+        table = next(reader)
+    assert table.kinds["when"] == "numeric" and table.dates == ("when",)
+    np.testing.assert_array_equal(table.X["when"], days)
+    assert (table.X["much"] == 1234.5).all()
+
+
+def test_dates_of_which_nobody_knows_the_month_are_categories(tmp_path):
+    path = tmp_path / "slashes.csv"
+    path.write_text("when,y\n03/04/2019,a\n04/03/2019,b\n")
+    with read(path, target="y") as reader:
+        assert next(reader).kinds["when"] == "categorical"

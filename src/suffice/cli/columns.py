@@ -12,12 +12,14 @@ from .notices import say, show
 
 MOST_LINES = 25
 FEW_CATEGORIES = 1000
+SPREAD = 0.4  # different values, as a share of the rows, that make a column of categories doubtful
 
 
 class Arrangement:
     """What becomes of the columns of a table: those left out, or the one column of texts."""
 
     def __init__(self, tables: Sequence[Table], set_kinds: Mapping[str, str]) -> None:
+        self.n_rows: int = sum(table.n_rows for table in tables)
         self.found: list[Profile] = profiles(tables, set_kinds)
         self.texts: list[str] = [profile.name for profile in self.found if profile.role == "text"]
         self.ids: list[str] = [profile.name for profile in self.found if profile.role == "identifier"]
@@ -54,6 +56,12 @@ class Arrangement:
                 say(
                     f"warning: column {profile.name!r} is read as {profile.n_values:,} categories, but {profile.numbers:.0%} of its "
                     f"cells are numbers: --kind {quote(profile.name + '=numeric')} reads the others as missing"
+                )
+            elif profile.role == "categorical" and profile.n_values > max(50, self.n_rows * SPREAD):
+                say(
+                    f"warning: column {profile.name!r} has {profile.n_values:,} different values in {self.n_rows:,} rows "
+                    f"({profile.examples[0]!r}, ...), and is read as categories: is it a number with a unit, or a date in a form that "
+                    f"is not known? Write plain numbers or 2024-12-31, or leave it out with --drop {quote(profile.name)}"
                 )
             elif profile.role == "categorical" and profile.n_values > FEW_CATEGORIES:
                 say(

@@ -7,6 +7,7 @@ for a class or component k. No formula of any family is needed, so it is right f
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,11 +68,26 @@ def column_density(model: Any, X: Any, column: int | str, n_points: int = 200, p
     place = names.index(column) if isinstance(column, str) else int(column)
     cells = X.iloc[:, place].to_numpy() if hasattr(X, "iloc") else np.asarray(X)[:, place]
     values, is_numeric = _values(cells, n_points, padding)
-    rows = _only(X, place, values)
+    rows, model = _only(X, place, values), _without_told_gaps(model)
     joint = model.predict_joint_log_proba(rows)
     log_joint = joint - logsumexp(joint, axis=1, keepdims=True) + model.score_samples(rows)[:, None]
     outcomes = getattr(model, "classes_", range(joint.shape[1]))
     return ColumnDensity(names[place], values, np.exp(log_joint), [str(k) for k in outcomes], is_numeric)
+
+
+def _without_told_gaps(model: Any) -> Any:
+    """The model, or a copy in which a missing cell says nothing of the class: else p(x_j) has the factor p(all others are missing)."""
+    inner = getattr(model, "model_", model)
+    reader: Any = getattr(inner, "_reader_", None)
+    if not getattr(reader, "told", None):
+        return model
+    silent = copy(inner)
+    silent._reader_ = reader.without_told()
+    if inner is model:
+        return silent
+    outer = copy(model)
+    outer.model_ = silent
+    return outer
 
 
 def _values(cells: np.ndarray, n_points: int, padding: float) -> tuple[np.ndarray, bool]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from .dates import are_dates
 from .encoding import encoding_of
 from .layout import Layout, layout_of
 from .streams import Source
@@ -70,8 +71,11 @@ def _chunks(source: Source, layout: Layout, options: Options, parse: Callable) -
     undecided = [] if options.text else [name for name in columns.features if name not in kinds]
     numbers = [*options.missing, *NO_NUMBER]
     if undecided:
-        sample = next(parse({}, numbers))
+        sample = next(parse(dict.fromkeys(layout.dates, "str"), numbers))
         kinds |= {name: _kind_of(sample[name].dtype) for name in undecided}
+        kinds |= {
+            name: NUMERIC for name in layout.dates if name in undecided and are_dates(sample[name].dropna().unique())
+        }
         del sample
     kinds = {name: kinds.get(name, CATEGORICAL) for name in columns.features}
     categorical = [name for name in columns.features if kinds[name] == CATEGORICAL and not options.text]
@@ -80,16 +84,18 @@ def _chunks(source: Source, layout: Layout, options: Options, parse: Callable) -
     }
     missing = {name: numbers if kinds.get(name) == NUMERIC else list(options.missing) for name in layout.names}
     as_text = dict.fromkeys([*options.keep, *([options.text] if options.text else [])], "str")
+    dates = tuple(name for name in layout.dates if kinds.get(name) == NUMERIC)
     coded = dict.fromkeys([*categorical, *([columns.target] if columns.target else [])], "category")
     source.start()
     first_row, line = 0, layout.skipped + layout.has_header + 1
-    for chunk in parse(coded | as_text, missing):
+    for chunk in parse(dict.fromkeys(dates, "str") | coded | as_text, missing):
         if first_row == 0 and chunk.index.nlevels > 1:
             raise DataError(f"{source.name}: rows have more cells than line {line - 1}; is the delimiter right?")
         for name in as_text:
             if name in coded:
                 chunk[name] = chunk[name].astype("category")
-        yield _table(chunk, columns, kinds, dictionaries, options, source.name, first_row, line)
+        table = _table(chunk, columns, kinds, dictionaries, options, source.name, first_row, line)
+        yield replace(table, dates=dates)
         first_row += len(chunk)
     if first_row == 0:
         raise DataError(f"{source.name} has no rows")

@@ -8,7 +8,8 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from .table import DataError, Options
+from .dates import are_dates
+from .table import NO_NUMBER, DataError, Options
 
 DELIMITERS = ",;\t|"
 COMMA_NUMBER = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+$")
@@ -23,6 +24,7 @@ class Layout(NamedTuple):
     decimal: str
     thousands: str | None
     skipped: int  # lines before the header
+    dates: list[str]  # columns whose first cells are dates
     unnamed: str | None  # a first column without a name: an index that a program wrote
 
 
@@ -53,7 +55,9 @@ def layout_of(start: str, format: str, options: Options, file: str) -> Layout:
     has_header = is_header(cells, second, options) if options.header is None else options.header
     decimal, thousands = decimal_of(rows[:-1] or rows, delimiter, options)
     if not has_header:
-        return Layout(delimiter, [f"x{i}" for i in range(len(cells))], False, decimal, thousands, skipped, None)
+        names = [f"x{i}" for i in range(len(cells))]
+        dates = dates_among(names, [cells, *rows], options)
+        return Layout(delimiter, names, False, decimal, thousands, skipped, dates, None)
     index = None
     if len(cells) > 1 and cells[0] in ("", "Unnamed: 0"):
         index = cells[0] = cells[0] or "(index)"
@@ -62,7 +66,7 @@ def layout_of(start: str, format: str, options: Options, file: str) -> Layout:
         raise DataError(
             f"{file}: the header names column {repeated[0]!r} twice; rename one, or use header=False (--no-header)"
         )
-    return Layout(delimiter, names, True, decimal, thousands, skipped, index)
+    return Layout(delimiter, names, True, decimal, thousands, skipped, dates_among(names, rows, options), index)
 
 
 def delimiter_of(line: str) -> str:
@@ -87,6 +91,15 @@ def is_header(cells: list[str], second: list[str], options: Options) -> bool:
     if len(named) == len(cells):
         return True
     return (len(named) == len(cells) - 1 and not cells[0]) or any(is_number(cell) for cell in second)
+
+
+def dates_among(names: list[str], rows: list[list[str]], options: Options) -> list[str]:
+    """Columns whose cells are dates; read as numbers, 04.08.2019 would be 4,082,019 where points group thousands."""
+    return [
+        name
+        for j, name in enumerate(names)
+        if are_dates((row[j] for row in rows if j < len(row)), (*options.missing, *NO_NUMBER))
+    ]
 
 
 def decimal_of(rows: list[list[str]], delimiter: str, options: Options) -> tuple[str, str | None]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .dates import shown
 from .table import CATEGORICAL, NUMERIC, Table
 
 LEAST_ROWS = 20  # below, nothing is told from how many values differ
@@ -34,8 +35,8 @@ class Profile:
         holes = f", {self.missing:.0%} missing" if self.missing else ""
         if self.role == NUMERIC:
             return f"numeric, {self.examples[0]} to {self.examples[1]}{holes}"
-        shown = ", ".join(text if len(text) <= 20 else text[:17] + "..." for text in self.examples[:4])
-        return f"{self.role}, {self.n_values:,} values ({shown}{', ...' if self.n_values > 4 else ''}){holes}"
+        few = ", ".join(text if len(text) <= 20 else text[:17] + "..." for text in self.examples[:4])
+        return f"{self.role}, {self.n_values:,} values ({few}{', ...' if self.n_values > 4 else ''}){holes}"
 
 
 def profiles(tables: Sequence[Table], set_kinds: Mapping[str, str]) -> list[Profile]:
@@ -54,6 +55,10 @@ def _profile(name: str, tables: Sequence[Table], is_set: bool) -> Profile:
         if not is_set and ID_NAME.search(name) and n >= LEAST_ROWS and len(present) == n:
             is_whole = bool((present == np.floor(present)).all()) and len(np.unique(present)) == n
             role = "identifier" if is_whole else NUMERIC
+        if name in tables[0].dates and len(present):
+            return Profile(
+                name, NUMERIC, 0, 1 - len(present) / n, (f"dates, {shown(present.min())}", shown(present.max()))
+            )
         ends = (f"{present.min():.6g}", f"{present.max():.6g}") if len(present) else ("none", "none")
         return Profile(name, role, len(np.unique(present)), 1 - len(present) / n, ends)
     column = pd.concat([table.X[name].astype(object) for table in tables], ignore_index=True).dropna()

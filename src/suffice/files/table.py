@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .dates import days_of
+
 MISSING = (
     "",
     "?",
@@ -43,6 +45,8 @@ def numbers_of_texts(texts: Any, name: str, file: str, first_line: int, bad_cell
     import pandas as pd
 
     numbers = pd.to_numeric(texts.astype(object), errors="coerce") if texts.dtype != bool else texts * float("nan")
+    if len(numbers) and numbers.isna().all():  # no number among them: dates, where they are some
+        numbers = pd.Series(days_of(texts), index=texts.index)
     bad = (numbers.isna() & texts.notna()).to_numpy()
     if bad.any():
         i = int(bad.argmax())
@@ -74,6 +78,7 @@ class Table:
     kept: Mapping[str, list[str]] = field(default_factory=dict)  # columns to copy, as text
 
     zero_based: bool | None = None  # of svmlight: the index of the first column is 0
+    dates: tuple[str, ...] = ()  # numeric columns that hold days since 1970
 
     @property
     def n_rows(self) -> int:

@@ -147,6 +147,12 @@ class Ordered(Mixed):
             ]
         )  # fmt: skip
 
+    def without_told(self) -> Ordered:
+        """The same reading with every told gap summed out: to look at a column alone, others are missing without saying anything."""
+        silent = Silent.__new__(Silent)
+        vars(silent).update(vars(self))
+        return silent
+
     def raw(self, rows: np.ndarray) -> np.ndarray:
         """Raw rows, of those that the structure takes."""
         if self.is_raw:
@@ -184,3 +190,14 @@ class Ordered(Mixed):
         own = dict(vars(self))
         own["bins"] = {name: cuts.cuts.tolist() for name, cuts in self.bins.items()}
         return own
+
+
+class Silent(Ordered):
+    """Rows whose told columns are missing themselves; never stored."""
+
+    @override
+    def scaled(self, rows):
+        placed = super().scaled(rows)
+        if self.told:
+            placed[:, self.tellers[1]] = np.nan
+        return placed

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 520, 280, 56, 44, 12, 12
+TURNED = 46  # more room below for labels that are turned
 N_COLOURS = 8
 _numbers = count()
 
@@ -52,13 +53,24 @@ class Chart:
     y_labels: Sequence[str] | None = None
     has_grid: bool = True
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the labels below would run into each other, and are turned."""
+        room = (WIDTH - self.left - RIGHT) / max(len(self.x_labels or ()), 1)
+        return any(6.2 * min(len(words), 14) > room for words in self.x_labels or ())
+
+    @property
+    def foot(self) -> float:
+        """Pixels below the drawing."""
+        return BOTTOM + (TURNED if self.is_crowded else 0)
+
     def px(self, value: Any) -> np.ndarray:
         low, high = self.x
         return self.left + (np.asarray(value, dtype=float) - low) / ((high - low) or 1.0) * (WIDTH - self.left - RIGHT)
 
     def py(self, value: Any) -> np.ndarray:
         low, high = self.y
-        inner = self.height - TOP - BOTTOM
+        inner = self.height - TOP - self.foot
         return TOP + (1 - (np.asarray(value, dtype=float) - low) / ((high - low) or 1.0)) * inner
 
     def line(self, x: Any, y: Any, name: str = "", colour: int = 0, dashed: bool = False) -> Chart:
@@ -118,15 +130,15 @@ class Chart:
         return "".join(out)
 
     def _axes(self) -> list[str]:
-        bottom, out = self.height - BOTTOM, []
+        bottom, out = self.height - self.foot, []
         x_ticks = range(len(self.x_labels)) if self.x_labels else ticks(*self.x)
         y_ticks = range(len(self.y_labels)) if self.y_labels else ticks(*self.y)
         for i, (value, place) in enumerate(zip(x_ticks, self.px(list(x_ticks)), strict=True)):
             words = self.x_labels[i] if self.x_labels else label(value)
             out.append(f'<path class="grid" d="M{place:.1f} {TOP}V{bottom}"/>' if self.has_grid else "")
-            out.append(
-                f'<text x="{place:.1f}" y="{bottom + 14}" text-anchor="middle">{escape(short(words, 14))}</text>'
-            )
+            turn = f'text-anchor="end" transform="rotate(-35 {place:.1f} {bottom + 12})"'
+            anchor = turn if self.is_crowded else 'text-anchor="middle"'
+            out.append(f'<text x="{place:.1f}" y="{bottom + 14}" {anchor}>{escape(short(words, 14))}</text>')
         for i, (value, place) in enumerate(zip(y_ticks, self.py(list(y_ticks)), strict=True)):
             words = self.y_labels[i] if self.y_labels else label(value)
             out.append(f'<path class="grid" d="M{self.left} {place:.1f}H{WIDTH - RIGHT}"/>' if self.has_grid else "")
@@ -179,6 +191,7 @@ def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: An
         title, (-0.5, m - 0.5), (-0.5, n - 0.5), x_name, y_name, height=BOTTOM + TOP + max(80, 26 * n), left=110,
         x_labels=list(columns), y_labels=list(rows)[::-1], has_grid=False,
     )  # fmt: skip
+    chart.height += int(chart.foot) - BOTTOM
     share = values / np.maximum(values.sum(axis=1, keepdims=True), 1e-300)
     for i in range(n):
         for j in range(m):
