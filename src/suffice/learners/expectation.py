@@ -138,9 +138,7 @@ class Rows:
 
     def scores(self, coefficients) -> np.ndarray:
         """log p(x, k) of every row: rows by outcomes, for those who ask for it."""
-        return np.concatenate(
-            self.engine.all(lambda part: self.form.all_scores(coefficients, part), self._parts())
-        )
+        return np.concatenate(self.engine.all(lambda part: self.form.all_scores(coefficients, part), self._parts()))
 
     def group_scores(self, coefficients) -> np.ndarray:
         """log p(x, group) of every row."""
