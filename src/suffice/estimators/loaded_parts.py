@@ -92,8 +92,9 @@ def check_stream(name: str, value: Any, estimator: Any, depth: int = 0) -> None:
         check_typical(name, value)
     else:
         require(isinstance(value, HOLDERS), f"{name} must not be {described(value)}")
+        kind: Any = type(value)
         for field in fields(value):
-            if field.name in rules_of(type(value)):  # it has been held to its rule
+            if field.name in rules_of(kind):  # it has been held to its rule
                 continue
             path, part = f"{name}.{field.name}", getattr(value, field.name)
             wanted = needed(value, field.name, estimator)
