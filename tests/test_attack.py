@@ -206,11 +206,75 @@ def test_parameters_set_to_nonsense_are_named_by_every_answer():
         topics.set_params(prior="x").transform(X)
 
 
-@pytest.mark.parametrize(("seed", "number"), [(201, 2382), (202, 2514), (202, 4254), (203, 4575)])
+@pytest.mark.parametrize(
+    ("seed", "number"), [(201, 2382), (202, 2514), (202, 4254), (203, 4575), (521, 2403), (524, 1800), (601, 1757)]
+)
 def test_what_the_storm_found_once(seed, number):
-    """Weights beside which a prior is nothing, squares of 1e166, flags that BLAS raises for no number of its answer."""
+    """Weights beside which a prior is nothing, squares of 1e166, flags that BLAS raises for no number of its answer; a column of 1e99
+    whose mean is 1e83 off it, components whose counts of 1e-300 vanish, rows too far away for a score.
+    """
     report = storm(1, seed, number)
     assert not report.bad, report.bad
+
+
+@pytest.mark.parametrize("class_prior", ["x", [0.5, 0.5], np.full(100_000, 1e-5)], ids=["text", "short", "long"])
+def test_class_prior_set_after_fit_is_refused_by_sequences(class_prior):
+    """It was taken: `predict` could not broadcast, `sample` drew the class 413 of 3."""
+    X, y = [np.arange(6.0).reshape(3, 2) + k for k in range(6)], [0, 1, 2] * 2
+    model = suffice.HMMClassifier(1, prior=1.0, max_epochs=1, random_state=0)
+    with pytest.raises(ValueError, match="class_prior"):
+        model.set_params(class_prior=class_prior).partial_fit(X, y, classes=[0, 1, 2])
+    model.set_params(class_prior=None).fit(X, y).set_params(class_prior=class_prior)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="class_prior"):
+        model.partial_fit(X, y)
+    assert all(vars(model)[key] is value for key, value in before.items())
+
+
+def forged(model, change) -> io.BytesIO:
+    """The file of a model whose header `change` has changed; the checksums are right."""
+    file = File(saved(model))
+    change(file, file.head["object"]["attributes"])
+    return io.BytesIO(file.bytes())
+
+
+def test_parts_of_a_stream_are_of_their_own_classes():
+    """Moments in the place of a prior, a choice in the place of moments: `partial_fit` raised an AttributeError."""
+    X, y = np.random.default_rng(0).poisson(2.0, (12, 2)).astype(float), np.arange(12) % 2
+    chain = suffice.PoissonHMM(2, max_iter=1, random_state=0).partial_fit([X])
+    with pytest.raises(ArchiveError, match=r"_stream\.prior must be ChainPrior"):
+        load(forged(chain, lambda _, held: held["_stream"]["fields"].update(prior=held["_stream"]["fields"]["mean"])))
+    groups = suffice.MixtureClassifier(2, prior=1.0, max_epochs=1, random_state=0).fit(X, y)
+    with pytest.raises(ArchiveError, match=r"_stream\.stepped must be Moments or None"):
+        load(forged(groups, lambda _, held: held["_stream"]["fields"].update(stepped=held["choice_"])))
+
+
+def test_arrays_of_bins_and_categories_are_numbers():
+    """Dates as the edges of a histogram and complex numbers of categories got as far as `score_samples` and `sample_y`."""
+    X = np.random.default_rng(0).integers(0, 3, (12, 1)).astype(float)
+
+    def dated(file, held):
+        families = held["_stored_model"]["fields"]["families"]["items"]
+        name = next(own["fields"]["right"]["member"] for own in families if "right" in own["fields"])
+        file.put(name, np.zeros(file.array(name).shape, "M8[s]"))
+
+    def complex_sizes(file, held):
+        parts = held["committees_"][0]["fields"]["design"]["fields"]["parts"]["items"]
+        name = next(own["fields"]["n_categories"]["member"] for own in parts if "n_categories" in own["fields"])
+        file.put(name, file.array(name).astype(complex))
+
+    bins = suffice.MixedNB("histogram", prior=1.0, max_epochs=1).fit(X, X[:, 0] > 0)
+    with pytest.raises(ArchiveError, match=r"Histogram\.right must be float"):
+        load(forged(bins, dated))
+    line = suffice.GaussianRegressor(kinds="categorical").fit(X, X[:, 0])
+    with pytest.raises(ArchiveError, match="n_categories"):
+        load(forged(line, complex_sizes))
+
+
+def test_a_file_cannot_ask_for_hours():
+    model = suffice.SigmoidBeliefNetwork((2,), max_iter=1, n_temperatures=3, random_state=0).fit(np.eye(4))
+    with pytest.raises(ArchiveError, match="n_temperatures"):
+        load(io.BytesIO(saved(model.set_params(n_temperatures=10**6))))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")

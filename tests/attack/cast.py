@@ -256,5 +256,12 @@ def main(attack: Callable[..., Report], count: int) -> None:
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--count", type=int, default=count)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--first",
+        type=int,
+        default=0,
+        help="the number to begin with, for a case that was found",
+    )
     options = parser.parse_args()
-    sys.exit(min(1, attack(options.count, options.seed).close()))
+    again = {"first": options.first} if options.first else {}
+    sys.exit(min(1, attack(options.count, options.seed, **again).close()))

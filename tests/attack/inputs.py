@@ -107,9 +107,9 @@ def damaged(X: Any, generator: np.random.Generator) -> Any:
     return X
 
 
-def inputs(count: int = 1000, seed: int = 0) -> Report:
-    """`count` calls."""
-    report, number = Report("inputs"), 0
+def inputs(count: int = 1000, seed: int = 0, first: int = 1) -> Report:
+    """`count` calls, from the estimator with the number `first` of the seed on."""
+    report, number = Report("inputs"), max(first, 1) - 1
     while sum(report.counts.values()) < count:
         number += 1
         generator = np.random.default_rng([seed, number])

@@ -24,6 +24,7 @@ from .blocks import BlockEngine, Found, Kept, Placed, fold_found, rows_of, tree
 IMPORTS = 350 << 20  # bytes of a worker's imports, and some
 BLOCKS = 4  # times a block's bytes that a thread of a worker needs
 KEPT = 0.3  # of the workers' memory that kept rows may take
+SETTLED = 2.0  # seconds in which the scheduler says what else was lost with a worker
 RETRIES = 5  # of a task that fails by an error of the machine
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
@@ -135,7 +136,7 @@ class DaskEngine(BlockEngine):
 
     def _folded(self, futures: list, blocks: Placed) -> Any:
         top = tree(futures, lambda *own: self._submitted("fold", [(fold_found, *own)])[0])
-        return self._noted(self._result(top, blocks))
+        return self._noted(self._result(top, futures, blocks))
 
     @override
     def sum_keeping(self, function, blocks, kept, *shared):
@@ -150,26 +151,43 @@ class DaskEngine(BlockEngine):
     @override
     def each(self, function, blocks, *shared) -> Iterator:
         futures = self._futures(function, blocks, shared)
-        while futures:
-            found = self._result(futures.pop(0), blocks)
+        for number, future in enumerate(futures):
+            found = self._result(future, futures, blocks)
+            futures[number] = None  # its result may go
             self.processes |= found.processes
             yield found.value
 
-    def _result(self, future: Any, blocks: Placed) -> Any:
+    def _result(self, future: Any, futures: list, blocks: Placed) -> Any:
+        """Of a future that stands on those of blocks."""
         from distributed import KilledWorker
 
         try:
             return future.result()
         except KilledWorker as error:
-            number = int(str(error.task).rpartition("-")[2]) if "fold" not in str(error.task) else -1
-            source = blocks.sources[number] if 0 <= number < len(blocks) else None
-            limits = sorted({(info.get("memory_limit") or 0) >> 20 for info in self.workers().values()})
-            size = getattr(source, "n_bytes", 0) / 2**20
+            left = self.client.scheduler_info(n_workers=-1)["workers"]  # perhaps none
+            limits = sorted({(info.get("memory_limit") or 0) >> 20 for info in left.values()})
             raise RuntimeError(
-                f"block {number} ({source!r:.120}, {size:.0f} MB) ended the workers that tried it, the last one at "
-                f"{error.last_worker.address}; workers may take {limits} MB. Was it their memory? Start them with a higher "
-                "--memory-limit, or cut the data into smaller blocks (block_rows=)"
+                f"{self._suspects(futures, blocks)} ended the workers that tried it, the last one at {error.last_worker.address}; "
+                f"workers may take {limits} MB. Was it their memory? Start them with a higher --memory-limit, or cut the data into "
+                "smaller blocks (block_rows=)"
             ) from error
+
+    def _suspects(self, futures: list, blocks: Placed) -> str:
+        """Blocks that were on workers when these ended, the largest first: the scheduler blames also one that waits beside another."""
+        from distributed import wait
+
+        with suppress(TimeoutError):
+            wait([future for future in futures if future is not None], timeout=SETTLED)
+        sizes = {
+            number: getattr(blocks.sources[number], "n_bytes", 0)
+            for number, future in enumerate(futures)
+            if future is not None and future.status == "error"
+        }
+        named = [
+            f"block {number} ({blocks.sources[number]!r:.120}, {sizes[number] / 2**20:.0f} MB)"
+            for number in sorted(sizes, key=lambda number: -sizes[number])
+        ]
+        return " or ".join(named) or "a task of no block"
 
 
 # -- what runs on workers ----------------------------------------------------------------------------------------------

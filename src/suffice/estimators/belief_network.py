@@ -22,6 +22,9 @@ from .network_rows import checked_rows
 __all__ = ["SigmoidBeliefNetwork"]
 
 COUNT = [Interval(Integral, 1, None, closed="left")]
+MOST_TEMPERATURES = (
+    20_000  # of `score_samples`: a file can't ask for hours (`evaluation.annealed_importance_sampling` takes any)
+)
 
 
 class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -77,7 +80,7 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
     n_jobs : int, default=1
         Threads; they do not change the result.
     n_temperatures : int, default=300
-        Temperatures of annealed importance sampling in `score_samples`.
+        Temperatures of annealed importance sampling in `score_samples`, at most 20,000.
     verbose : int, default=0
         Print a line a pass.
 
@@ -126,7 +129,8 @@ class SigmoidBeliefNetwork(Contract, ClassNamePrefixFeaturesOutMixin, Transforme
         "rate": [StrOptions({"linear", "power"})],
         "max_iter": [*COUNT, StrOptions({"auto"})],
         "batch_size": [*COUNT, None],
-        **dict.fromkeys(("n_sweeps", "n_samples", "inner_updates", "n_temperatures", "n_jobs"), COUNT),
+        **dict.fromkeys(("n_sweeps", "n_samples", "inner_updates", "n_jobs"), COUNT),
+        "n_temperatures": [Interval(Integral, 1, MOST_TEMPERATURES, closed="both")],
         "step": [Interval(Real, 0, 1, closed="right")],
         "joint_step": [Interval(Real, 0, 1, closed="right")],
         "greedy_share": [Interval(Real, 0, 1, closed="left")],

@@ -7,7 +7,6 @@ follow from the moments are computed again and not taken from the file. So nothi
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,13 @@ from ..reading.frames_back import Schema
 from ..reading.mixed import Mixed
 from ..reading.tables import Codes, Counts
 from ..reading.words import Words
-from ..saving.schema import described, fulfils, require, rules_of
-from ..structures.chain import Chain
-from ..structures.component_prior import ComponentPrior
+from ..saving.schema import described, fulfils, require
 from ..structures.groups import Groups
-from ..structures.joint import Joint
 from ..structures.network import Network
 from ..structures.posterior import Posterior
 from .checks import check_class_prior
+from .loaded_parts import check_alike, check_record, check_stream
 
-FAMILY_SIZES = ("n_outcomes", "n_features", "n_topics")
 FITTED = ("moments_", "n_features_in_", "_reader_", "_stored_model", "_stream")
 CLASSIFIED = (
     "classes_",
@@ -214,32 +210,6 @@ def check_sizes(structure: Any, n_outcomes: int, n_features: int, moments: Any) 
     )
 
 
-def check_alike(name: str, structure: Any, template: Any) -> None:
-    """The same classes of the same sizes."""
-    require(
-        type(structure) is type(template), f"{name} must be a {type(template).__name__}, and is {described(structure)}"
-    )
-    sizes = [size for size in FAMILY_SIZES if hasattr(template, size)]
-    different = [size for size in sizes if getattr(structure, size) != getattr(template, size)]
-    require(not different, f"{name} has another {', '.join(different)} than the model")
-    if isinstance(template, Chain):
-        check_alike(f"{name}.emissions", structure.emissions, template.emissions)
-        for part in ("n_mixtures", "emission_of", "row_ties"):
-            own, wanted = getattr(structure, part), getattr(template, part)
-            require((own is None) == (wanted is None) and np.array_equal(own, wanted), f"{name}.{part} is another one")
-    if isinstance(template, Joint):
-        require(
-            len(structure.families) == len(template.families), f"{name} must have {len(template.families)} families"
-        )
-        for own, wanted in zip(structure.families, template.families, strict=True):
-            check_alike(f"{name}.families", own, wanted)
-    if hasattr(template, "n_categories"):
-        require(
-            np.array_equal(structure.n_categories, template.n_categories),
-            f"{name} has other n_categories than the reader",
-        )
-
-
 def check_structure(estimator: Any, n_outcomes: int, n_features: int) -> None:
     """`_stored_model` is the structure that the estimator itself would build."""
     structure = estimator._stored_model
@@ -254,82 +224,13 @@ def check_structure(estimator: Any, n_outcomes: int, n_features: int) -> None:
     check_record("moments_", estimator.moments_, structure)
 
 
-def check_record(name: str, record: Any, structure: Any) -> None:
-    """Arrays of the shapes of the structure's statistics, finite, with masses that are masses."""
-    template = structure.no_statistics()
-    shapes, found = [array.shape for array in template.arrays()], [np.shape(array) for array in record.arrays()]
-    require(
-        same_types(record, template) and found == shapes,
-        f"{name} has parameters of the shapes {found}; they must be {shapes}",
-    )
-    good = all(array.dtype == np.float64 for array in record.arrays())
-    require(good and record.is_finite(), f"{name} has parameters that are not finite numbers")
-    mass = getattr(record, "mass", None)
-    require(
-        mass is None or ((mass >= 0).all() and mass.sum() > 0) or not name.startswith("moments_"),
-        f"{name} has masses below 0",
-    )
-
-
-def same_types(one: Any, other: Any) -> bool:
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(same_types, one, other))
-    if isinstance(one, Record):
-        return all(same_types(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
-    return True
-
-
-def check_stream(name: str, value: Any, estimator: Any, depth: int = 0) -> None:
-    """Whatever a stream holds: records of the structure's shapes, structures like the model's."""
-    structure = estimator._stored_model
-    require(depth < 6, f"{name} is nested too deeply")
-    if isinstance(value, Record):
-        moments, natural = structure.no_statistics(), getattr(estimator, "natural_", None)
-        if natural is not None and type(value) is type(natural):
-            shapes = [array.shape for array in natural.arrays()]
-            require(
-                same_types(value, natural) and [np.shape(a) for a in value.arrays()] == shapes,
-                f"{name} has other shapes",
-            )
-            require(
-                all(array.dtype == np.float64 for array in value.arrays()),
-                f"{name} must be floats",
-            )
-        else:
-            require(
-                type(value) is type(moments), f"{name} must be a {type(moments).__name__}, and is {described(value)}"
-            )
-            check_record(name, value, structure)
-    elif isinstance(value, (Joint, Chain)):
-        chain = getattr(structure, "chain", structure)  # that of every class, where there are classes
-        check_alike(name, value, chain.emissions if isinstance(chain, Chain) and isinstance(value, Joint) else chain)
-    elif isinstance(value, ComponentPrior):
-        check_stream(f"{name}.model", value.model, estimator, depth + 1)
-        parts = zip(value.model.families, value.model.no_statistics().columns, strict=True)
-        with np.errstate(all="ignore"):  # of no rows: only the shapes matter
-            wanted = [np.shape(family.typical(own)) for family, own in parts]
-        good = isinstance(value.typical, tuple) and [np.shape(part) for part in value.typical] == wanted
-        require(
-            good and all(np.asarray(part).dtype == np.float64 and np.isfinite(part).all() for part in value.typical),
-            f"{name}.typical must be numbers of the shapes {wanted}",
-        )
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            if field.name not in rules_of(type(value)):  # the others have been held to their rules
-                check_stream(f"{name}.{field.name}", getattr(value, field.name), estimator, depth + 1)
-    else:
-        require(value is None, f"{name} must not be {described(value)}")
-
-
 def is_unfitted(estimator: Any, needs: tuple[str, ...]) -> bool:
     """Whether there is nothing of a fit; where there is, all that answers need must be there."""
     params = estimator.get_params(deep=False)
     if not any(name.endswith("_") and name not in params for name in vars(estimator)):
         return True
     missing = [name for name in needs if not hasattr(estimator, name)]
-    require(not missing, f"{', '.join(missing)} of the fit are missing")
+    require(not missing, f"the model lacks {', '.join(missing)} of its fit")
     return False
 
 

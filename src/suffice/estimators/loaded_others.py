@@ -20,13 +20,12 @@ from ..structures.hinges import HingeCells
 from ..structures.joint import Joint
 from ..structures.line import Line, family_of
 from .loaded import (
-    check_alike,
     check_columns,
     check_numbers,
     check_reader,
-    check_record,
     is_unfitted,
 )
+from .loaded_parts import check_alike, check_record
 
 LONGEST_PATTERN = 200  # characters of a regular expression
 MOST_WORDS = 10  # of an n-gram

@@ -17,15 +17,13 @@ from .loaded import (
     CLASSIFIED,
     FITTED,
     NUMBERS,
-    check_alike,
     check_classes,
     check_columns,
     check_numbers,
     check_reader,
-    check_record,
-    check_stream,
     is_unfitted,
 )
+from .loaded_parts import check_alike, check_record, check_stream
 
 
 def check_sequences(model: Any) -> None:

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
 
+from ..saving.schema import require
 from .categorical import Categorical, Moments
 from .rows import dense
 
@@ -27,6 +29,12 @@ WITHIN = 1.0 - 1e-9  # a position stays inside of its bin
 class Histogram(Categorical):
     left: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (cells,) edges in the units of the data
     right: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    stored_as: ClassVar[dict[str, str]] = {"left": "float[*]", "right": "float[*]"}
+
+    def check_stored(self) -> None:
+        cells = int(self.n_categories.sum())
+        require(len(self.left) == len(self.right) == cells, f"left and right must be edges of {cells} cells")
 
     conditional = "bins"
 

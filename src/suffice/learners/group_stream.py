@@ -46,6 +46,10 @@ class GroupStream:
         seen = float(statistics.mass.sum())
         mean = (1.0 / seen) * statistics
         em = Stream(prior, mean, mean, seen, seen / BATCH)
+        if not model.in_domain(
+            mean
+        ):  # a word or category that a component never had: steps begin at EM's model, with its prior
+            return cls(em)
         return cls(em, model.moments_of(model.natural_of(mean)))
 
     def moved(self, problem: Problem, recipe) -> GroupStream:

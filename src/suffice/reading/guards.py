@@ -63,7 +63,7 @@ def all_or_nothing(train):
 # attributes that show a model; logarithms of probabilities are not among them: they may be -inf
 SHOWN = (
     "weights_", "means_", "covariances_", "precisions_", "theta_", "var_", "rates_", "topics_", "components_", "biases_",
-    "startprob_", "transmat_",
+    "startprob_", "transmat_", "coef_", "noise_", "lambda_",
 )  # fmt: skip
 
 

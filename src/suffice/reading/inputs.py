@@ -40,7 +40,8 @@ class Inputs(Mixed):
         first = weights @ np.where(seen, numbers, 0.0) / total
         square = weights @ np.where(seen, numbers - first, 0.0) ** 2 / total
         varies = square > 1e-20 * first**2
-        self.location, self.scale = first, np.where(varies & (square > 0), np.sqrt(square), 1.0)
+        constant = np.maximum(1.0, 1e-10 * np.abs(first))  # what is lost in 1e99 - 1e99 must stay small in its units
+        self.location, self.scale = first, np.where(varies & (square > 0), np.sqrt(square), constant)
 
     @override
     def scaled(self, rows):

@@ -231,7 +231,7 @@ class Enumerable(Structure):
         """`scores` at any moments: -infinity where an outcome (or a category in it) never occurred and has no prior."""
         if self.in_domain(moments):
             return self.scores(moments, X)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a row too far away is impossible
             joint = self.log_joint(moments, X)
         return np.where((moments.mass > 0) & ~np.isnan(joint), joint, -np.inf)
 

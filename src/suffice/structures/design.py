@@ -15,7 +15,7 @@ Cov((z, z^2), b'u). With the derivatives of a loss these are minus what E[s | x,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -98,6 +98,8 @@ class CategoryCells(Cells):
     """Columns of codes: u holds an indicator of every category."""
 
     n_categories: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    stored_as: ClassVar[dict[str, str]] = {"n_categories": "int[n_columns] 1.."}
 
     @property
     @override

@@ -280,6 +280,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
         reader, steps, rows, y, unlabelled, weights = self._training(X, y, sample_weight, lengths, known, reset=first)
         _, codes = encoded(y, unlabelled, known)
         self.classes_: np.ndarray = known
+        check_class_prior(self.class_prior, known)
         weights = class_weights(self.class_weight, known, codes, weights)
         weights = np.where(unlabelled, self._recipe(reader).stream_weight(loss.is_discriminative) * weights, weights)
         used = np.flatnonzero((weights > 0) & ~no_sequence(rows, steps.offsets))
