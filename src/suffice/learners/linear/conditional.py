@@ -206,7 +206,7 @@ class Goal:
 
     def is_enough(self, gradient: np.ndarray) -> bool:
         """Whether a step may be the last. Not where the metric leaves out correlations: the certificate then says too little."""
-        knows_products = any(isinstance(metric, Products) for _, metric in self.problem.metrics)
+        knows_products = any(metric.knows_products for _, metric in self.problem.metrics)
         return knows_products and self.problem.certificate(gradient) <= 0.1 * CERTIFIED
 
     def first(self, moments: np.ndarray) -> list[tuple[float, Any]]:

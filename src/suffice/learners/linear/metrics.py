@@ -18,6 +18,8 @@ ALIKE = 1e-8  # added to the squares of correlated statistics, which may be equa
 
 
 class Diagonal:
+    knows_products = False  # whether correlated columns are seen
+
     def __init__(self, h: np.ndarray):
         steep = np.clip(np.nan_to_num(h, nan=STEEPEST), 0.0, STEEPEST)  # scales stay numbers that can be divided by
         self.scale = 1.0 / np.sqrt(steep + LEAST)
@@ -34,6 +36,8 @@ class Diagonal:
 
 
 class Products:
+    knows_products = True
+
     def __init__(self, products: np.ndarray, spread: np.ndarray, prior: np.ndarray):
         """Of sums of products (p, p) and the second derivatives (p, K) of a prior. LinAlgError where numbers cannot hold them."""
         self.spread = np.sqrt(spread)
@@ -55,6 +59,8 @@ class Products:
 
 
 class Chain:
+    knows_products = False
+
     def __init__(self, h: np.ndarray, stiffness: np.ndarray):
         """`stiffness` (cells, K): what ties every cell to the one before it, 0 for the first of a column."""
         self.below = np.zeros_like(h)  # L below its diagonal: of every cell with the next
