@@ -231,6 +231,14 @@ def test_class_prior_set_after_fit_is_refused_by_sequences(class_prior):
     assert all(vars(model)[key] is value for key, value in before.items())
 
 
+@pytest.mark.parametrize("labels", [[0], [0, 1], ["a", "b", "b"], [0, 1, None] * 4], ids=len)
+def test_a_table_of_few_rows_is_fitted(labels):
+    """Folds without rows: "Found array with 0 samples" was said of a table that had one; numbers beside None were no labels."""
+    X = np.random.default_rng(0).normal(size=(len(labels), 2))
+    model = suffice.TableClassifier(random_state=0).fit(X, np.array(labels, dtype=object if None in labels else None))
+    assert np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
 def forged(model, change) -> io.BytesIO:
     """The file of a model whose header `change` has changed; the checksums are right."""
     file = File(saved(model))

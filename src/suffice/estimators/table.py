@@ -135,9 +135,7 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         weights = checked_weights(sample_weight, kept)
         watch = self._watch(kept, labels, unlabelled, weights)
         in_haste = self._hurried(kept, np.asarray(y), weights, began)
-        tried = (
-            [in_haste] if in_haste else self._compared(kept, np.asarray(y), labels, unlabelled, weights, began, watch)
-        )
+        tried = [in_haste] if in_haste else self._compared(kept, labels, unlabelled, weights, began, watch)
         best, others = chosen(tried)
         fits = [watch.once(partial(self._fitted, each, kept, y, sample_weight, watch)) for each in (best, *others)]
         watch.close()
@@ -213,7 +211,7 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
                 return
 
     def _compared(
-        self, X: Any, y: Any, labels: Any, unlabelled: Any, weights: np.ndarray, began: float, watch: Watch
+        self, X: Any, labels: Any, unlabelled: Any, weights: np.ndarray, began: float, watch: Watch
     ) -> list[Candidate]:
         """Held-out losses of the candidates, within the time."""
         _, codes = np.unique(labels, return_inverse=True)
@@ -224,21 +222,23 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         dealt = deal(codes, rows, generator, n_parts, MAX_ROWS)
         folds = range(n_parts if len(rows) < 2_000 else 1)
         pairs = [(dealt.trained_on(number), dealt.held_out(number)) for number in folds]
+        pairs = [(train, test) for train, test in pairs if len(train) and len(test)]
+        if not pairs:
+            return [Candidate("naive Bayes, not compared for want of rows", "naive Bayes")]
         tried: list[Candidate] = []
         for candidate in self._candidates(X, tried):
             if tried and (watch.is_interrupted or not self._has_time(tried, began)):
                 break
             tried.append(candidate)
-            work = partial(self._judged, candidate, X, y, codes, weights, pairs, watch)
+            work = partial(self._judged, candidate, X, labels, codes, weights, pairs, watch)
             try:
                 vars(candidate).update(vars(watch.once(work)))
             except (ValueError, FloatingPointError, np.linalg.LinAlgError):
                 if len(tried) == 1:
                     raise
             if self.verbose:
-                print(
-                    f"{candidate.name}: held-out log-loss {candidate.loss:.4f}, {candidate.seconds:.1f} s", flush=True
-                )
+                said = f"{candidate.name}: held-out log-loss {candidate.loss:.4f}, {candidate.seconds:.1f} s"
+                print(said, flush=True)
         return [candidate for candidate in tried if len(candidate.losses)]
 
     def _has_time(self, tried: list[Candidate], began: float) -> bool:
@@ -252,13 +252,13 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         self, candidate: Candidate, X: Any, y: Any, codes: np.ndarray, weights: np.ndarray, pairs: Any, watch: Watch, name: str
     ) -> Candidate:  # fmt: skip
         """The candidate, with what it lost on the rows held out."""
-        start = time.monotonic()
+        start, classes = time.monotonic(), np.unique(y)
         found, own, right = [], [], []
         for number, (train, test) in enumerate(pairs):
             part = taken(X, train), y[train], weights[train]
             model = self._fitted(candidate, *part, watch, f"{name}/fold{number}")
-            p = np.zeros((len(test), int(codes.max()) + 1))
-            p[:, np.searchsorted(np.unique(codes), np.unique(codes[train]))] = model.predict_proba(taken(X, test))
+            p = np.zeros((len(test), len(classes)))
+            p[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(taken(X, test))
             found.append((1.0 - CLIP) * p + CLIP / p.shape[1])
             own.append(found[-1][np.arange(len(test)), codes[test]])
             right.append(p.argmax(axis=1) == codes[test])

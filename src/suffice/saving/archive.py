@@ -36,6 +36,7 @@ MAX_VALUES = 1_000_000  # of a header: lists and objects take up to a hundred ti
 FREE_BYTES = 16 << 20  # that a file may unpack to, however small it is
 FLAT = re.compile(rb'\[(?:[^\[\]{}"]|"(?:[^"\\]|\\.)*+")*+\]', re.DOTALL)  # a JSON list of texts and numbers
 PIECE = 1 << 20
+LONGEST_START = 1 << 17  # bytes of an .npy member before its numbers
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -261,36 +262,43 @@ def _array(archive: zipfile.ZipFile, name: str, said: dict[str, Any]) -> np.ndar
         if not is_plain_objects(items):
             raise ArchiveError(f"{name} holds more than strings and numbers")
         return items.reshape(shape)
-    buffer = io.BytesIO(content)
-    version = np.lib.format.read_magic(buffer)
+    return _unpacked(content, name, shape)
+
+
+def _unpacked(content: bytearray, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The array that an .npy member says, in the bytes of the member themselves: nothing is copied."""
+    start = io.BytesIO(content[:LONGEST_START])
+    version = np.lib.format.read_magic(start)
     reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    if version in reader:  # version 3 (names outside latin-1) is left to read_array
-        actual, _, dtype = reader[version](buffer)
-        if dtype.hasobject or actual != shape or math.prod(actual) * dtype.itemsize != len(content) - buffer.tell():
-            raise ArchiveError(f"{name} is a {dtype} array of shape {actual}, not what the header says: {shape}")
-    buffer.seek(0)
-    array = np.lib.format.read_array(buffer, allow_pickle=False)
-    if array.shape != shape:
-        raise ArchiveError(f"{name} has the shape {array.shape}, the header says {shape}")
-    return array
+    if version not in reader:  # version 3 (names outside latin-1) is left to read_array
+        array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        if array.shape != shape:
+            raise ArchiveError(f"{name} has the shape {array.shape}, the header says {shape}")
+        return array
+    actual, is_fortran, dtype = reader[version](start)
+    if dtype.hasobject or actual != shape or math.prod(actual) * dtype.itemsize != len(content) - start.tell():
+        raise ArchiveError(f"{name} is a {dtype} array of shape {actual}, not what the header says: {shape}")
+    if len(content) == start.tell():
+        return np.zeros(shape, dtype)
+    array = np.frombuffer(content, dtype, offset=start.tell()).reshape(shape, order="F" if is_fortran else "C")
+    return array if array.flags.aligned else array.copy(order="K")
 
 
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytearray:
     """A member's bytes, never more than `limit`, whatever sizes it declares."""
     if info.flag_bits & 0x1:
         raise ArchiveError(f"{info.filename} is encrypted")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ArchiveError(f"{info.filename} is compressed by a method other than deflate")
-    pieces, total = [], 0
-    if info.file_size <= limit:
-        with archive.open(info) as file:
-            while piece := file.read(PIECE):
-                total += len(piece)
-                if total > limit:
-                    break
-                pieces.append(piece)
-    if info.file_size > limit or total > limit:
-        raise ArchiveError(f"{info.filename:.80} has {max(info.file_size, total):,} bytes; the limit is {limit:,}")
+    if info.file_size > limit:
+        raise ArchiveError(f"{info.filename:.80} has {info.file_size:,} bytes; the limit is {limit:,}")
+    content, total = bytearray(info.file_size), 0
+    with archive.open(info) as file:
+        while piece := file.read(PIECE):
+            if total + len(piece) > info.file_size:
+                raise ArchiveError(f"{info.filename:.80} has more bytes than the {info.file_size:,} that it declares")
+            content[total : total + len(piece)] = piece
+            total += len(piece)
     if total != info.file_size:
         raise ArchiveError(f"{info.filename} ends after {total:,} of {info.file_size:,} bytes: the file was truncated")
-    return b"".join(pieces)
+    return content
