@@ -337,6 +337,19 @@ def test_dates_are_days_also_beside_points_that_group_thousands(tmp_path, cells,
     assert (table.X["much"] == 1234.5).all()
 
 
+@pytest.mark.parametrize(
+    "dtype", ["datetime64[ns]", "datetime64[s]", "date32[pyarrow]", "timestamp[ms, tz=UTC][pyarrow]"]
+)
+def test_dates_of_parquet_are_days(tmp_path, dtype):
+    path = tmp_path / "dates.parquet"
+    when = pd.Series(pd.to_datetime(["2019-01-01", None, "2019-01-02"])).astype(dtype)
+    pd.DataFrame({"when": when, "y": ["a", "b", "a"]}).to_parquet(path)
+    with read(path, target="y") as reader:
+        table = next(reader)
+    assert table.kinds["when"] == "numeric" and table.dates == ("when",)
+    np.testing.assert_array_equal(table.X["when"], DAYS_OF_TWO)
+
+
 def test_dates_of_which_nobody_knows_the_month_are_categories(tmp_path):
     path = tmp_path / "slashes.csv"
     path.write_text("when,y\n03/04/2019,a\n04/03/2019,b\n")

@@ -12,6 +12,8 @@ from typing import Any
 from .streams import Source
 from .table import CATEGORICAL, NUMERIC, Columns, DataError, Dictionary, Options, Table, labels_of, numbers_of_texts
 
+MICROSECONDS = 86_400_000_000.0  # of a day
+
 
 def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
     import pyarrow as pa
@@ -40,6 +42,7 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
                 for name in columns.features
                 if kinds[name] == CATEGORICAL
             }
+            dates = tuple(name for name, kind in kinds.items() if kind == NUMERIC and _is_date(schema.field(name).type))
             first_row = 0
             wanted = list(
                 dict.fromkeys([*([options.text] if options.text else columns.all), *options.keep, *_target(columns)])
@@ -51,7 +54,8 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
             else:
                 batches = parquet.iter_batches(options.rows_of_chunk(len(wanted)), columns=wanted)
             for batch in batches:
-                yield _table(batch, columns, kinds, dictionaries, options, source.name, first_row)
+                table = _table(batch, columns, kinds, dictionaries, options, source.name, first_row)
+                yield replace(table, dates=dates)
                 first_row += batch.num_rows
                 source.seen = (source.size or 0) * first_row // parquet.metadata.num_rows
         except (pa.ArrowException, OSError) as error:
@@ -82,7 +86,13 @@ def _kind_of(type_: Any) -> str:
     import pyarrow.types as types
 
     is_numeric = types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_)
-    return NUMERIC if is_numeric else CATEGORICAL
+    return NUMERIC if is_numeric or _is_date(type_) else CATEGORICAL
+
+
+def _is_date(type_: Any) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_date(type_) or types.is_timestamp(type_))
 
 
 def _coded(column: Any) -> tuple[Any, Any]:
@@ -98,6 +108,9 @@ def _numbers(column: Any, name: str, file: str, first_row: int, options: Options
     import pyarrow as pa
 
     try:
+        if _is_date(column.type):  # days since 1970, as in text files and frames
+            moments = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+            return moments.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / MICROSECONDS
         return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except pa.ArrowException as error:
         if options.bad_cells == "missing":
