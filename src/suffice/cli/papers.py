@@ -13,6 +13,7 @@ NEXT = (
     "Next, with a table of your own:",
     "  suffice train DATA.csv --target COLUMN -o model.sfc     how columns were read, what was kept, scores on rows held out",
     "  suffice inspect model.sfc                               which columns tell the classes apart",
+    "  suffice report model.sfc DATA.csv -o report.html        one page: scores, calibration, columns that tell, odd rows",
     "  suffice predict model.sfc NEW.csv --proba --explain     classes, probabilities and why",
 )
 
