@@ -70,4 +70,4 @@ def wilson(successes: Any, n: Any) -> tuple[np.ndarray, np.ndarray]:
     share = successes / n
     middle, half = share + Z**2 / (2 * n), Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
     scale = 1 + Z**2 / n
-    return np.maximum(0.0, (middle - half) / scale), np.minimum(1.0, (middle + half) / scale)
+    return np.where(share == 0, 0.0, (middle - half) / scale), np.where(share == 1, 1.0, (middle + half) / scale)

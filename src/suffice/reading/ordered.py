@@ -7,6 +7,7 @@ Raw rows are those of `Mixed`, numbers | codes of categories | counts. As the st
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ class Ordered(Mixed):
     orders: bool = False  # few whole numbers are numbers too, not categories (training decides)
     bins: dict[str, Cuts] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)  # columns whose gaps say something
+    is_silent = False  # told columns are missing themselves; of a copy that is never stored
 
     @override
     def check_stored(self) -> None:
@@ -138,10 +140,10 @@ class Ordered(Mixed):
         raw = [self.columns[j] for j in self.order]
         place = {name: at for at, name in enumerate(raw)}
         numbers, categories, counts, bins = self.sections
-        told = ~np.isnan(rows[:, [place[name] for name in self.told]])
+        told = np.where(self.is_silent, np.nan, ~np.isnan(rows[:, [place[name] for name in self.told]]))
         return np.hstack(
             [
-                rows[:, [place[name] for name in numbers + categories]], told.astype(float),
+                rows[:, [place[name] for name in numbers + categories]], told,
                 rows[:, [place[name] for name in counts]],
                 *(self.bins[name].positions(rows[:, place[name]])[:, None] for name in bins),
             ]
@@ -149,8 +151,8 @@ class Ordered(Mixed):
 
     def without_told(self) -> Ordered:
         """The same reading with every told gap summed out: to look at a column alone, others are missing without saying anything."""
-        silent = Silent.__new__(Silent)
-        vars(silent).update(vars(self))
+        silent = copy(self)
+        silent.is_silent = True
         return silent
 
     def raw(self, rows: np.ndarray) -> np.ndarray:
@@ -190,14 +192,3 @@ class Ordered(Mixed):
         own = dict(vars(self))
         own["bins"] = {name: cuts.cuts.tolist() for name, cuts in self.bins.items()}
         return own
-
-
-class Silent(Ordered):
-    """Rows whose told columns are missing themselves; never stored."""
-
-    @override
-    def scaled(self, rows):
-        placed = super().scaled(rows)
-        if self.told:
-            placed[:, self.tellers[1]] = np.nan
-        return placed
