@@ -158,7 +158,7 @@ def peer_of(model: suffice.GaussianNB, columns: list[int]) -> GaussianNB:
 
 
 def test_every_number_of_a_page_is_one_of_scikit_learn():
-    """Each number on the page is found among those that scikit-learn's naive Bayes and metrics give, to nine digits (of 1e-6 for smaller ones)."""
+    """Each number on the page is found among those that scikit-learn's naive Bayes and metrics give, to nine digits."""
     seed = secrets.randbelow(10_000)
     X, y = load_breast_cancer(return_X_y=True)
     X_train, X, y_train, y = train_test_split(X[:, :5], y, random_state=seed, stratify=y)
