@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from chain_oracle import enumerated
@@ -212,8 +214,18 @@ def test_paths_in_lanes_equal_the_twin(S, zeros, room):
     wanted, best = np.zeros(len(scores), np.int64), np.zeros(len(lengths))
     with np.errstate(divide="ignore"):
         best_paths(offsets[:-1], lengths, scores, np.log(start), np.log(A), np.log(end), wanted, best)
-    np.testing.assert_array_equal(path, wanted)
+        scored = [score_along(path[a:b], scores[a:b], start, A, end) for a, b in itertools.pairwise(offsets)]
+    # paths of the same probability to rounding (steps without evidence) may differ, few do
+    assert np.mean(path == wanted) > 0.99
+    np.testing.assert_allclose(scored, best, rtol=1e-10)
     np.testing.assert_allclose(found, best, rtol=1e-10)
+
+
+def score_along(path, scores, start, A, end):
+    if not len(path):
+        return 0.0
+    moves = np.log(A[path[:-1], path[1:]]).sum()
+    return np.log(start[path[0]]) + moves + np.log(end[path[-1]]) + scores[np.arange(len(path)), path].sum()
 
 
 def test_pieces_of_a_long_path_equal_the_whole_or_say_that_they_do_not():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import itertools
 import json
 import math
 import os
@@ -14,6 +15,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import IO, Any
 
 import numpy as np
@@ -36,6 +38,7 @@ MAX_VALUES = 1_000_000  # of a header: lists and objects take up to a hundred ti
 FREE_BYTES = 16 << 20  # that a file may unpack to, however small it is
 FLAT = re.compile(rb'\[(?:[^\[\]{}"]|"(?:[^"\\]|\\.)*+")*+\]', re.DOTALL)  # a JSON list of texts and numbers
 PIECE = 1 << 20
+LARGE = 4 << 20  # bytes of a file whose checksums are made beside the reading
 LONGEST_START = 1 << 17  # bytes of an .npy member before its numbers
 DAMAGE = (
     zipfile.BadZipFile,
@@ -203,7 +206,7 @@ def _placed(error: Exception, place: str) -> Exception:
 def _header_of(archive: zipfile.ZipFile, limit: int) -> dict[str, Any]:
     if HEADER not in archive.namelist():
         raise ArchiveError(f"it has no {HEADER}: it was not written by suffice.save")
-    text = _read(archive, archive.getinfo(HEADER), limit)
+    text = bytes(_read(archive, archive.getinfo(HEADER), limit)[0])
     if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
         raise ArchiveError(f"its header has more than {MAX_VALUES:,} values: it was not written by suffice.save")
     head = json.loads(text, parse_constant=_refuse_constant)
@@ -236,36 +239,48 @@ def _members_of(archive: zipfile.ZipFile, head: dict[str, Any], limit: int) -> d
             raise ArchiveError(f"it has a member {name!r:.80} that does not belong into a model file")
     if missing := set(described) - set(names):
         raise ArchiveError(f"the member {sorted(missing)[0]!r:.80} is missing: the file was altered")
+    for one, other in itertools.pairwise(sorted(archive.infolist(), key=lambda info: info.header_offset)):
+        if one.header_offset + 30 + len(one.filename) + one.compress_size > other.header_offset:
+            raise ArchiveError(f"the members {one.filename:.80} and {other.filename:.80} overlap: the file was altered")
     total = sum(info.file_size for info in archive.infolist())
     if total > limit:
         raise ArchiveError(
             f"it unpacks to {total:,} bytes, more than the limit of {limit:,}; if you trust the file, "
             f"load(path, max_bytes={total})"
         )
-    return {name: _array(archive, name, described[name]) for name in described}
+    with contextlib.ExitStack() as stack:
+        beside = stack.enter_context(ThreadPoolExecutor(1)) if total > LARGE else None
+        read = {name: _checked(archive, name, described[name], beside) for name in described}
+    for name, (_, digest) in read.items():
+        if digest.hexdigest() != described[name]["sha256"]:
+            raise ArchiveError(f"the checksum of {name} does not match: the file was altered; copy it again")
+    return {name: _array(content, name, described[name]) for name, (content, _) in read.items()}
 
 
-def _array(archive: zipfile.ZipFile, name: str, said: dict[str, Any]) -> np.ndarray:
+def _checked(
+    archive: zipfile.ZipFile, name: str, said: dict[str, Any], beside: Executor | None
+) -> tuple[memoryview, Any]:
     info = archive.getinfo(name)
     if info.file_size != said["size"]:
         raise ArchiveError(f"{name} has {info.file_size:,} bytes, the header says {said['size']!r:.40}")
-    content = _read(archive, info, info.file_size)
-    if hashlib.sha256(content).hexdigest() != said["sha256"]:
-        raise ArchiveError(f"the checksum of {name} does not match: the file was altered; copy it again")
+    return _read(archive, info, info.file_size, beside)
+
+
+def _array(content: memoryview, name: str, said: dict[str, Any]) -> np.ndarray:
     shape = tuple(said["shape"])
     if any(type(length) is not int or length < 0 for length in shape):
         raise ArchiveError(f"{name} is said to have the shape {shape!r:.80}")
     if name.startswith("objects/"):
         if not FLAT.fullmatch(content):
             raise ArchiveError(f"{name} holds more than strings and numbers")
-        items = np.fromiter(json.loads(content), dtype=object)
+        items = np.fromiter(json.loads(bytes(content)), dtype=object)
         if not is_plain_objects(items):
             raise ArchiveError(f"{name} holds more than strings and numbers")
         return items.reshape(shape)
     return _unpacked(content, name, shape)
 
 
-def _unpacked(content: bytearray, name: str, shape: tuple[int, ...]) -> np.ndarray:
+def _unpacked(content: memoryview, name: str, shape: tuple[int, ...]) -> np.ndarray:
     """The array that an .npy member says, in the bytes of the member themselves: nothing is copied."""
     start = io.BytesIO(content[:LONGEST_START])
     version = np.lib.format.read_magic(start)
@@ -284,21 +299,45 @@ def _unpacked(content: bytearray, name: str, shape: tuple[int, ...]) -> np.ndarr
     return array if array.flags.aligned else array.copy(order="K")
 
 
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytearray:
-    """A member's bytes, never more than `limit`, whatever sizes it declares."""
+def _read(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int, beside: Executor | None = None
+) -> tuple[memoryview, Any]:
+    """A member's bytes, never more than `limit`, whatever sizes it declares, and their SHA-256, whole once `beside` has ended."""
     if info.flag_bits & 0x1:
         raise ArchiveError(f"{info.filename} is encrypted")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ArchiveError(f"{info.filename} is compressed by a method other than deflate")
     if info.file_size > limit:
         raise ArchiveError(f"{info.filename:.80} has {info.file_size:,} bytes; the limit is {limit:,}")
-    content, total = bytearray(info.file_size), 0
-    with archive.open(info) as file:
-        while piece := file.read(PIECE):
-            if total + len(piece) > info.file_size:
-                raise ArchiveError(f"{info.filename:.80} has more bytes than the {info.file_size:,} that it declares")
-            content[total : total + len(piece)] = piece
-            total += len(piece)
+    is_plain = (
+        info.compress_type == zipfile.ZIP_STORED and info.filename != HEADER
+    )  # the header has only zip's checksum
+    content, total, digest = np.empty(info.file_size, np.uint8).data, 0, hashlib.sha256()
+    with contextlib.ExitStack() as stack:
+        file: IO[bytes] = _at_its_bytes(archive, info) if is_plain else stack.enter_context(archive.open(info))
+        while total < info.file_size and (n := file.readinto(content[total : total + PIECE])):  # type: ignore[attr-defined]
+            piece = content[total : total + n]
+            if beside:
+                beside.submit(digest.update, piece)
+            else:
+                digest.update(piece)
+            total += n
+        if not is_plain and file.read(1):
+            raise ArchiveError(f"{info.filename:.80} has more bytes than the {info.file_size:,} that it declares")
     if total != info.file_size:
         raise ArchiveError(f"{info.filename} ends after {total:,} of {info.file_size:,} bytes: the file was truncated")
-    return content
+    return content, digest
+
+
+def _at_its_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """The file, where the bytes of a member begin that is not compressed: read without a second checksum."""
+    file = archive.fp
+    assert file is not None
+    file.seek(info.header_offset)
+    start = file.read(30)
+    is_whole = len(start) == 30 and start[:4] == b"PK\3\4"
+    n_name, n_extra = struct.unpack("<HH", start[26:30]) if is_whole else (0, 0)
+    if not is_whole or info.compress_size != info.file_size or file.read(n_name) != info.filename.encode():
+        raise ArchiveError(f"{info.filename:.80} is not where the directory of the file says: the file was altered")
+    file.seek(n_extra, os.SEEK_CUR)
+    return file

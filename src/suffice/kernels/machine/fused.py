@@ -47,32 +47,47 @@ else:
 
 fma: Any = fused
 
+if getattr(numba.config, "DISABLE_JIT", False):
+
+    def two_to(shifted):
+        return np.ldexp(1.0, int(shifted - SHIFT))
+
+else:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def two_to(typing_context, shifted):
+        """2 ** (shifted - SHIFT): the lowest bits of `shifted` are the whole number."""
+
+        def generate(context, builder, signature, arguments):
+            whole = ir.IntType(64)
+            bits = builder.bitcast(arguments[0], whole)
+            power = builder.add(builder.shl(bits, ir.Constant(whole, 52)), ir.Constant(whole, 1023 << 52))
+            return builder.bitcast(power, ir.DoubleType())
+
+        return types.float64(types.float64), generate
+
 
 @compiled
-def exponentials(x, powers):
-    """x <- exp(x) for x <= 0, in place (see `fast_exp`); `powers` is scratch of the same length."""
-    bits = powers.view(np.int64)
-    for j in range(len(x)):
-        value = max(x[j], LOWEST)
-        shifted = fma(value, LOG2_E, SHIFT)
-        powers[j] = shifted
-        n = shifted - SHIFT
-        r = fma(-n, LOW, fma(-n, HIGH, value))
-        p = 1.6059043836821613e-10
-        p = fma(p, r, 2.08767569878681e-09)
-        p = fma(p, r, 2.505210838544172e-08)
-        p = fma(p, r, 2.755731922398589e-07)
-        p = fma(p, r, 2.7557319223985893e-06)
-        p = fma(p, r, 2.48015873015873e-05)
-        p = fma(p, r, 0.0001984126984126984)
-        p = fma(p, r, 0.001388888888888889)
-        p = fma(p, r, 0.008333333333333333)
-        p = fma(p, r, 0.041666666666666664)
-        p = fma(p, r, 0.16666666666666666)
-        p = fma(p, r, 0.5)
-        p = fma(p, r, 1.0)
-        x[j] = fma(p, r, 1.0)
-    for j in range(len(x)):
-        bits[j] = (bits[j] << 52) + (1023 << 52)
-    for j in range(len(x)):
-        x[j] = x[j] * powers[j]
+def exponential(x):
+    """exp(x) for x <= 0 (see `fast_exp`)."""
+    value = max(x, LOWEST)
+    shifted = fma(value, LOG2_E, SHIFT)
+    n = shifted - SHIFT
+    r = fma(-n, LOW, fma(-n, HIGH, value))
+    p = 1.6059043836821613e-10
+    p = fma(p, r, 2.08767569878681e-09)
+    p = fma(p, r, 2.505210838544172e-08)
+    p = fma(p, r, 2.755731922398589e-07)
+    p = fma(p, r, 2.7557319223985893e-06)
+    p = fma(p, r, 2.48015873015873e-05)
+    p = fma(p, r, 0.0001984126984126984)
+    p = fma(p, r, 0.001388888888888889)
+    p = fma(p, r, 0.008333333333333333)
+    p = fma(p, r, 0.041666666666666664)
+    p = fma(p, r, 0.16666666666666666)
+    p = fma(p, r, 0.5)
+    p = fma(p, r, 1.0)
+    return fma(p, r, 1.0) * two_to(shifted)

@@ -173,7 +173,7 @@ def run_batch(
     messages, place = np.zeros((n_blocks + 1, S, W_all)), np.zeros(n_blocks + 1, np.int64)
     produced, all_beta, all_most = np.ones(W_all), np.ones((S, W_all)), np.zeros(W_all)
     small = np.empty((4, S * W_all))
-    values, powers, factor, part = np.empty(S * W_all), np.empty(S * W_all), np.empty(W_all), np.empty((S, S))
+    factor, part = np.empty(W_all), np.empty((S, S))
     ones = np.ones(size * W_all)
     n_sweeps = 2 * n_blocks if mode == SMOOTH else n_blocks
     for sweep in range(n_sweeps):
@@ -192,7 +192,7 @@ def run_batch(
         cells = z.reshape(D, h, W)
         if sweep != n_blocks:  # the last block is still there when the way back begins
             loaded = len(cache) > 0 and (is_filled or sweep > n_blocks)
-            fill(source, table, tops, base, length, t0, loaded, cells, phi, b, top, values, powers)
+            fill(source, table, tops, base, length, t0, loaded, cells, phi, b, top)
             for j in range(S):
                 for w in range(W):
                     current[j, w] = messages[block, j, w]

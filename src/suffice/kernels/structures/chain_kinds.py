@@ -132,7 +132,7 @@ def symbol_table(source):
     for c in range(n):
         for j in range(S):
             b[j, c, 0] = theta[c, j]
-    exponentiate(b, constant, True, top, np.empty(S), np.empty(S))
+    exponentiate(b, constant, True, top)
     return b.reshape(S, n).T.copy(), top.reshape(n)
 
 
@@ -176,7 +176,7 @@ def log_scores(source, base, length, t0, is_loaded, z, phi, b):
 
 
 @compiled
-def fill(source, table, tops, base, length, t0, is_loaded, z, phi, b, top, values, powers):
+def fill(source, table, tops, base, length, t0, is_loaded, z, phi, b, top):
     """b = p(x | state) up to exp(top) of a block's steps; 1 and 0 after a lane's end."""
     kind, rows, extra, theta, centres, constant, evidence, has_holes = source
     if len(tops) > 0:
@@ -185,7 +185,7 @@ def fill(source, table, tops, base, length, t0, is_loaded, z, phi, b, top, value
         look_up(z, np.int64(extra[0]), table, tops, b, top)
     else:
         log_scores(source, base, length, t0, is_loaded, z, phi, b)
-        exponentiate(b, constant, has_holes, top, values, powers)
+        exponentiate(b, constant, has_holes, top)
     pad(length, t0, b, top)
 
 

@@ -6,10 +6,10 @@ Arrays of a block are (states, steps, lanes), messages (states, lanes).
 import numpy as np
 
 from ..compile import compiled
-from ..machine.fused import exponentials, fma
+from ..machine.fused import exponential, fma
 
 LEAST = 1e-100  # of a total: below it a lane is repeated with logarithms
-BLOCK = 128  # steps, fewer where there are many states
+BLOCK = 127  # steps, fewer where there are many states; odd: states of a step do not meet in one set of the cache
 ROOM = 1 << 20  # numbers of a block
 FEW = 24  # states: with fewer, the loops here are faster than a call of BLAS
 
@@ -62,7 +62,7 @@ def product(matrix, transposed, source, target):
 
 
 @compiled
-def exponentiate(b, constant, has_holes, top, values, powers):
+def exponentiate(b, constant, has_holes, top):
     """b <- exp(b + constant - top) of every step, top (steps, lanes) the largest of it. `has_holes`: b may be -infinity."""
     S, h, W = b.shape
     for i in range(h):
@@ -78,18 +78,14 @@ def exponentiate(b, constant, has_holes, top, values, powers):
             for w in range(W):
                 best[w] = best[w] if best[w] > -np.inf else 0.0
         for j in range(S):
-            own, at = constant[j], j * W
-            for w in range(W):
-                values[at + w] = (b[j, i, w] + own) - best[w]
-        exponentials(values[: S * W], powers[: S * W])
-        for j in range(S):
-            at = j * W
+            own = constant[j]
             if has_holes:
                 for w in range(W):
-                    b[j, i, w] = values[at + w] if b[j, i, w] > -np.inf else 0.0
+                    power = exponential((b[j, i, w] + own) - best[w])
+                    b[j, i, w] = power if b[j, i, w] > -np.inf else 0.0
             else:
                 for w in range(W):
-                    b[j, i, w] = values[at + w]
+                    b[j, i, w] = exponential((b[j, i, w] + own) - best[w])
 
 
 @compiled
