@@ -44,12 +44,13 @@ from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept
 from .tables import Tables
 
 STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
+FIRST = STRENGTHS.index(10.0)  # of the path: most tables want less, few more
 SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
 TOLERATED = 0.1
-EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 0.5}
+EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 1.0}
 FEW = 100  # the evidence grows by the factor 1 + FEW / rows: the best of several settings always looks good
 OWN = (0.3, 0.1, 0.0)  # beside 1, that of independent columns
-REACH = 3  # steps of the path to either side that a richer setting may take
+REACH = {"told": 1, "bins": 3, "fewer": 0, "per_class": 3, "second": 3}  # steps of the path to either side
 TRIAL_TOL, TRIAL_STEPS = 1e-5, 100
 LEAST_FULL = 0.1  # share of the cells of sparse rows that are stored, from which on they are a table
 STEPS_A_PASS = 10  # of the search, for each of `max_epochs`
@@ -176,13 +177,13 @@ class Linear(Tables):
         tried = Tried(TOLERATED * doubt)
 
         def against(setting, name):
-            return tried.against(setting, STRENGTHS, REACH, doubt * EVIDENCE[name])
+            return tried.against(setting, STRENGTHS, REACH[name], doubt * EVIDENCE[name])
 
         gaps, cuts = self.memo.get("gaps", []), self.memo.get("cuts", {})
-        yield from tried.along_path(TableSetting(0.0, told=bool(gaps)), STRENGTHS)
+        yield from tried.along_path(TableSetting(0.0, told=bool(gaps)), STRENGTHS, FIRST)
         if any(family.conditional == "correlated" for family in cast(Any, problem.model).families):
             for own in OWN:
-                yield from tried.along_path(TableSetting(0.0, own=own), STRENGTHS)
+                yield from tried.along_path(TableSetting(0.0, own=own), STRENGTHS, FIRST)
         if gaps:
             yield from against(replace(tried.best(), told=False), "told")
         plain, families = tried.best(), cast(Any, problem.model).families
@@ -271,9 +272,9 @@ class Linear(Tables):
 
     def asked_of_likelihood(self, held_out: HeldOut) -> float:
         """Standard errors that maximum likelihood must gain: none where there are fewer rows than parameters (it needs fewer rows)."""
-        size = sum(array.size for array in self.likelihood_of(held_out.folds[0]).arrays())
-        n = len(held_out.y)
-        return 0.0 if n < size else EVIDENCE["likelihood"] * (1 + FEW / n)
+        own, n = self.likelihood_of(held_out.folds[0]), len(held_out.y)
+        n_parameters = len(cast(Any, held_out.problem.model).chart(own).vector(own))
+        return 0.0 if n < n_parameters else EVIDENCE["likelihood"] * (1 + FEW / n)
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 
