@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..choosing.candidates import GAIN, Candidate, hurried, weighed
+from ..choosing.candidates import GAIN, MOST, Candidate, hurried, weighed
 from ..choosing.folds import deal
 from ..learners.watch import Watch
 from ..reading.frames import columns_of, ids_of, is_frame, names_of, taken, without
@@ -232,8 +232,9 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         if not pairs:
             return [Candidate("naive Bayes, not compared for want of rows", "naive Bayes")]
         tried: list[Candidate] = []
+        whole = X.shape[0] / sum(len(train) for train, _ in pairs)
         for candidate in self._candidates(X, tried):
-            if tried and (watch.is_interrupted or not self._has_time(tried, began)):
+            if tried and (watch.is_interrupted or not self._has_time(tried, began, whole)):
                 break
             tried.append(candidate)
             work = partial(self._judged, candidate, X, labels, codes, weights, pairs, watch)
@@ -247,12 +248,10 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
                 print(said, flush=True)
         return [candidate for candidate in tried if len(candidate.losses)]
 
-    def _has_time(self, tried: list[Candidate], began: float) -> bool:
-        """Whether the next model, twice as long as the longest of those before, and the last fit still fit into the time."""
-        if self.max_seconds is None:
-            return True
+    def _has_time(self, tried: list[Candidate], began: float, whole: float) -> bool:
+        """Whether the next model, twice as long as the longest before, and the last fits (`whole` of what judging takes) are in time."""
         longest = max(each.seconds for each in tried)
-        return time.monotonic() - began + 4.0 * longest < self.max_seconds
+        return self.max_seconds is None or time.monotonic() - began + (2.0 + MOST * whole) * longest < self.max_seconds
 
     def _judged(
         self, candidate: Candidate, X: Any, y: Any, codes: np.ndarray, weights: np.ndarray, pairs: Any, watch: Watch, name: str
