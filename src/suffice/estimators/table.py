@@ -249,7 +249,7 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         return [candidate for candidate in tried if len(candidate.losses)]
 
     def _has_time(self, tried: list[Candidate], began: float, whole: float) -> bool:
-        """Whether the next model, twice as long as the longest before, and the last fits (`whole` of what judging takes) are in time."""
+        """Whether the next model, twice as long as the longest yet, and the last fits (`whole` of what judging took) are in time."""
         longest = max(each.seconds for each in tried)
         return self.max_seconds is None or time.monotonic() - began + (2.0 + MOST * whole) * longest < self.max_seconds
 
