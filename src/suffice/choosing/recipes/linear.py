@@ -87,9 +87,8 @@ class Linear(Tables):
     def for_rows(self, problem: Problem) -> Tables:
         X = problem.X
         is_table = isinstance(X, np.ndarray) or X.nnz >= LEAST_FULL * X.shape[0] * X.shape[1]
-        if is_table and not problem.model.is_latent(X):
-            return self
-        return Tables(self.options, self.calibrates, self.is_discriminative)
+        is_ours = is_table and not problem.model.is_latent(X)
+        return self if is_ours else Tables(self.options, self.calibrates, self.is_discriminative)
 
     @property
     def has_readings(self) -> bool:
@@ -194,9 +193,8 @@ class Linear(Tables):
             if 0 < len(fewer) < len(cuts):
                 yield from against(replace(tried.best(), bins=fewer), "fewer")
         has_counts = any(family.n_features and family.conditional == "counts" for family in families)
-        for share in (
-            () if has_counts else (0.03, 0.3)
-        ):  # the likelihood of counts depends on their unit, predictions must not
+        # the likelihood of counts depends on their unit, predictions must not
+        for share in () if has_counts else (0.03, 0.3):
             if not (yield from against(replace(tried.best(), second=share), "second")):
                 break
         best = tried.best()
@@ -261,20 +259,23 @@ class Linear(Tables):
         own = kept("", baseline, y, weights)
         if own.temperature > 1.0:  # sharper than the model says: rows that are held out and all right prove nothing
             own = replace(own, temperature=1.0, background=0.0)
-        gain = clipped_losses(held_out.scores, y) - clipped_losses(own.temperature * baseline, y)
+        asked, losses = self.asked_of_likelihood(held_out)
+        gain = losses(held_out.scores, y) - losses(own.temperature * baseline, y)
         mean = float(weights @ gain)
         error = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
-        if mean > self.asked_of_likelihood(held_out) * error:
+        if mean > asked * error:
             return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
         choice = self.calibrated(held_out, setting, score)
         self.memo["start"] = held_out.folds[0].memory.get(name_of(setting))
         return replace(choice, reason=f"held-out log-loss {score:.4f} at {said(setting)}")
 
-    def asked_of_likelihood(self, held_out: HeldOut) -> float:
-        """Standard errors that maximum likelihood must gain: none where there are fewer rows than parameters (it needs fewer rows)."""
+    def asked_of_likelihood(self, held_out: HeldOut) -> tuple[float, Callable[..., np.ndarray]]:
+        """Standard errors that maximum likelihood must gain, and in which losses: none where there are fewer rows than parameters
+        (it needs fewer rows); else in losses with a doubt, as settings (it looks certain until a row held out is wrong)."""
         own, n = self.likelihood_of(held_out.folds[0]), len(held_out.y)
-        n_parameters = len(cast(Any, held_out.problem.model).chart(own).vector(own))
-        return 0.0 if n < n_parameters else EVIDENCE["likelihood"] * (1 + FEW / n)
+        if n < len(cast(Any, held_out.problem.model).chart(own).vector(own)):
+            return 0.0, clipped_losses
+        return EVIDENCE["likelihood"] * (1 + FEW / n), self.losses
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 
