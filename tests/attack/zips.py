@@ -242,7 +242,7 @@ def bombs(fresh: Any) -> Iterator[tuple[str, bytes]]:
     head = fresh()[0]
     for text in (
         b'{"object":' + b"[" * 50_000_000,
-        b'{"object":"' + b"x" * 100_000_000 + b'"}',
+        b'{"object":"' + b"x" * 60_000_000 + b'"}',
         b'{"object":' + b"[]," * 20_000_000,
     ):
         bomb = Entry(head.name, text)

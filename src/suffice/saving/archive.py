@@ -124,7 +124,7 @@ def load(path: PathOrFile, *, max_bytes: int | None = None) -> Any:
     array([0, 1])
     """
     with _opened(path) as archive:
-        limit = 20 * archive.size + FREE_BYTES if max_bytes is None else max_bytes
+        limit = _limit_of(archive) if max_bytes is None else max_bytes
         head = _header_of(archive, min(limit, MAX_HEADER))
         arrays = _members_of(archive, head, limit)
         decoder = Decoder(lambda member: arrays[member])
@@ -149,7 +149,11 @@ def header(path: PathOrFile) -> dict[str, Any]:
     'suffice-model'
     """
     with _opened(path) as archive:
-        return _header_of(archive, MAX_HEADER)
+        return _header_of(archive, min(_limit_of(archive), MAX_HEADER))
+
+
+def _limit_of(archive: Container) -> int:
+    return 20 * archive.size + FREE_BYTES
 
 
 def _packed(array: np.ndarray, number: int) -> tuple[str, bytes]:
