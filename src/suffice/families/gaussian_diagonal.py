@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import ndtr
 from typing_extensions import override
 
 from .base import KEEP, Change, room_below
@@ -56,13 +55,6 @@ def mean_and_variance(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
 
 def from_parameters(weight, mean, variance) -> Moments:
     return Moments(weight, weight * mean, weight * (variance + mean**2))
-
-
-def level_shares(levels: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """(K, levels) array: probabilities that a number N(mean, variance) is nearest to each of the rising levels."""
-    deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))[:, None]
-    below = ndtr((0.5 * (levels[1:] + levels[:-1]) - mean[:, None]) / deviation)
-    return np.diff(below, axis=1, prepend=0.0, append=1.0)
 
 
 def floored_variance(within: np.ndarray, overall: np.ndarray, square: np.ndarray) -> np.ndarray:

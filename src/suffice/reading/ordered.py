@@ -75,6 +75,14 @@ class Ordered(Mixed):
             columns[name][seen] = levels[codes[seen].astype(int)]
         return np.stack([columns[self.columns[j]] for j in self.in_order(names).order], axis=1)
 
+    def level_gaps(self, names: list[str]) -> np.ndarray:
+        """(names,) array: the smallest distance between two levels of each column; 0 of columns that have no levels."""
+        found = np.zeros(len(names))
+        for place, name in enumerate(names):
+            levels = self.categories.get(name, []) if self.kinds[name] == "ordinal" else []
+            found[place] = np.diff(np.array(levels, dtype=float)).min(initial=np.inf) if len(levels) > 1 else 0.0
+        return found
+
     def _given(self) -> dict[str, str]:
         kinds = self.given_kinds
         if isinstance(kinds, str):

@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from ...engines.threads import shards
-from ...families.gaussian_diagonal import level_shares
+from ...families.gaussian_levels import level_shares
 from ...losses.base import posteriors
 from ...structures.words import Words
 from .runs import log_joint
