@@ -16,7 +16,6 @@ from suffice.families.categorical import Categorical
 from suffice.families.complement import Complement
 from suffice.families.gaussian_diagonal import GaussianDiagonal
 from suffice.families.gaussian_full import GaussianFull
-from suffice.families.gaussian_levels import GaussianLevels
 from suffice.families.gaussian_spherical import GaussianSpherical
 from suffice.families.gaussian_tied import GaussianTied
 from suffice.families.multinomial import Multinomial
@@ -104,10 +103,6 @@ def _categorical(X):
     return Joint.of(Categorical(N_OUTCOMES, 3, np.array([2, 3, 4])))
 
 
-def _levels(X):
-    return Joint.of(GaussianLevels(N_OUTCOMES, X.shape[1], X.mean(axis=0), 0.01 * np.arange(X.shape[1])))
-
-
 def _several(X):
     """Columns of three kinds side by side, the first of them correlated."""
     categories = Categorical(N_OUTCOMES, 2, np.array([3, 2]))
@@ -134,7 +129,6 @@ def cases() -> dict[str, Case]:
         _make("poisson", _of(Poisson), _count_rows, 7),
         _make("gaussian_spherical", _of(GaussianSpherical), _gaussian_rows, 8),
         _make("several", _several, _several_rows, 9),
-        _make("gaussian_levels", _levels, _gaussian_rows, 11),
     ]
     return {case.name: case for case in made}
 
@@ -147,7 +141,6 @@ def complement() -> Case:
 
 FAMILIES = (
     "gaussian_diagonal", "gaussian_full", "gaussian_tied", "categorical", "bernoulli", "multinomial", "poisson", "gaussian_spherical",
-    "gaussian_levels",
 )  # fmt: skip
 NAMES = (*FAMILIES, "several")
 WORDS = ("multinomial", "complement")

@@ -287,3 +287,14 @@ def test_levels_have_the_probability_of_the_numbers_nearest_to_them():
     density = np.exp(-0.5 * (numbers[:, None] - mean) ** 2 / variance) / np.sqrt(2 * np.pi * variance)
     np.testing.assert_allclose(found[:, levels.index(5)], shares @ density.mean(axis=0), rtol=1e-5)
     assert set(model.predict_column(X, "a")) <= set(levels)
+
+
+def test_levels_are_no_surer_than_rounding():
+    """EM climbs with variances kept at the floor, and columns that are no levels are not kept."""
+    generator = np.random.default_rng(0)
+    X = pd.DataFrame({"a": np.repeat([3, 9], 100), "size": np.repeat([3.0, 9.0], 100)})
+    X.iloc[100:] += generator.integers(-2, 3, (100, 2))
+    model = MixedMixture(2, kinds={"a": "ordinal"}, prior=0.01, tol=0.0, max_iter=30, random_state=0).fit(X)
+    assert model.variances_["a"].min() == pytest.approx(1 / 12) and model.variances_["size"].min() < 0.01
+    objectives = np.array(model.history_["objective"])
+    assert (np.diff(objectives) <= 1e-9 * np.abs(objectives[0])).all()
