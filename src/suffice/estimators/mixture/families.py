@@ -25,7 +25,7 @@ from .base import Mixture
 from .cells import cell_scores
 from .sections import documented
 
-FEWEST_ROWS = 50  # of a table whose cells say whether few whole numbers are in order
+FEWEST_ROWS = 50  # different ones of a table whose cells say whether few whole numbers are in order
 
 
 @documented
@@ -280,7 +280,8 @@ class MixedMixture(Mixture):
     def _settled(self, reader: Any, rows: Any, weights: np.ndarray, generator: Any, watch: Any, engine: Any) -> Any:
         """Few whole numbers become levels in order where these say more of hidden cells (`choosing.readings`)."""
         names = reader.orderable()
-        if not names or len(rows) < FEWEST_ROWS:
+        X, _, own_weights = distinct(rows, np.zeros(len(rows)), weights)
+        if not names or len(X) < FEWEST_ROWS:
             return rows
 
         def score(is_ordered, held_out, size, child):
@@ -293,7 +294,6 @@ class MixedMixture(Mixture):
             found = self._one(own, fitted, held_out.weights, nothing, size, child, None, watch, engine)
             return cell_scores(found, own, judged, without, held_out.judged_weights, engine)
 
-        X, _, own_weights = distinct(rows, np.zeros(len(rows)), weights)
         places = [reader.columns.index(name) for name in names]
         names = ordered_columns(X, own_weights, names, places, generator.spawn(1)[0], score)
         rows, settled = reader.rows_in_order(rows, names), reader.in_order(names)
