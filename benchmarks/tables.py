@@ -27,7 +27,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB as PlainGaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from suffice import MixedNB
 from suffice.datasets import arff, tabular
@@ -70,7 +70,9 @@ class Encoded(BaseEstimator):
                 filled = SimpleImputer(strategy="mean", add_indicator=True, keep_empty_features=True)
             else:
                 filled = IterativeImputer(random_state=0, keep_empty_features=True)
-            number = make_pipeline(filled, StandardScaler())
+            number = make_pipeline(
+                FunctionTransformer(np.array), filled, StandardScaler()
+            )  # a frame's numbers are read-only
             other = OneHotEncoder(handle_unknown="ignore")
         else:
             number = SimpleImputer(keep_empty_features=True) if self.kind == "forest" else "passthrough"
