@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import suffice
-from suffice.reading import frames
-from suffice.reading.frames import columns_of
+from suffice.reading.frames import columns_of, side_by_side
 from suffice.saving import load, save
 
 pd = pytest.importorskip("pandas")
@@ -271,5 +270,5 @@ def test_columns_side_by_side_are_the_same_by_compiled_copies(n_columns, monkeyp
     X = np.random.default_rng(0).normal(size=(9000, n_columns))
     columns = [X[:, j] if j % 3 else np.ascontiguousarray(X[:, j]) for j in range(n_columns)]
     for many in (10**9, 0):
-        monkeypatch.setattr(frames, "MANY", many)
-        np.testing.assert_array_equal(frames.side_by_side(columns, 9000), X)
+        monkeypatch.setattr("suffice.reading.frames.MANY", many)
+        np.testing.assert_array_equal(side_by_side(columns, 9000), X)
