@@ -1,7 +1,7 @@
-"""Words in blocks by two threads and by two dask workers: 10^8 non-zeros, conditional likelihood.
+"""Words in blocks by two threads and by two dask workers: 10^8 non-zeros.
 
-python -m benchmarks.scale_text [MILLIONS]: CPU seconds of all processes for the whole fit, and whether the bits are equal. Blocks are
-read from files of arrays, 16 of them, and kept.
+python -m benchmarks.scale_text [MILLIONS [LOSS]]: CPU seconds of all processes for the whole fit, and whether bits are equal. Blocks
+are read from files of arrays, 16 of them, and kept.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ def make(folder: str, n_values: int) -> list[Stored]:
     return found
 
 
-def fitted(sources: list[Stored], chosen):
+def fitted(sources: list[Stored], loss: str, chosen):
     import suffice
     from suffice.files.dataset import Blocks
 
     with warnings.catch_warnings(), suffice.engine(chosen):
         warnings.simplefilter("ignore")
-        return suffice.MultinomialNB(loss="ncll", prior=1.0, random_state=0, tol=1e-2).fit(Blocks(sources))
+        return suffice.MultinomialNB(loss=loss, prior=1.0, random_state=0, tol=1e-2).fit(Blocks(sources))
 
 
-def run_with(n_values: int = 100_000_000) -> None:
+def compare(n_values: int = 100_000_000, loss: str = "nll") -> None:
     from distributed import Client, LocalCluster
 
     from suffice import DaskEngine
@@ -69,19 +69,19 @@ def run_with(n_values: int = 100_000_000) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         small, sources = make(folder, n_values // 100), make(folder, n_values)
-        fitted(small, Threads(2, keep=True))  # compiled
+        fitted(small, loss, Threads(2, keep=True))  # compiled
         began, before = time.perf_counter(), cpu()
         engine = Threads(2, keep=True)
-        here = fitted(sources, engine)
+        here = fitted(sources, loss, engine)
         own = cpu() - before
         print(
             f"two threads        {time.perf_counter() - began:6.1f} s  {own:6.1f} CPU s  {engine.rounds} rounds",
             flush=True,
         )
         with LocalCluster(**OPTIONS) as cluster, Client(cluster) as client:
-            fitted(small, DaskEngine(client, keep=True))  # imports
+            fitted(small, loss, DaskEngine(client, keep=True))  # imports
             first, began, before = sum(client.run(cpu).values()), time.perf_counter(), cpu()
-            there = fitted(sources, DaskEngine(client, keep=True))
+            there = fitted(sources, loss, DaskEngine(client, keep=True))
             took, work = time.perf_counter() - began, cpu() - before + sum(client.run(cpu).values()) - first
     same = np.array_equal(here.moments_.flat(), there.moments_.flat())
     print(
@@ -90,4 +90,5 @@ def run_with(n_values: int = 100_000_000) -> None:
 
 
 if __name__ == "__main__":
-    run_with(int(float(sys.argv[1]) * 1e6) if len(sys.argv) > 1 else 100_000_000)
+    given = sys.argv[1:]
+    compare(int(float(given[0]) * 1e6) if given else 100_000_000, *given[1:2])
