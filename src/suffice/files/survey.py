@@ -262,6 +262,6 @@ def joined(parts: Sequence[Part]) -> Part:
             X[name] = pd.Categorical(X[name])
     else:
         X = np.concatenate(X)
-    ys = [None if part.y is None else labels_at(part.y, np.arange(part.n_rows)) for part in parts]
+    ys = [labels_at(part.y, np.arange(part.n_rows)) for part in parts if part.y is not None]
     weights = [part.weights for part in parts if part.weights is not None]
-    return Part(X, None if ys[0] is None else np.concatenate(ys), np.concatenate(weights) if weights else None)
+    return Part(X, np.concatenate(ys) if ys else None, np.concatenate(weights) if weights else None)
