@@ -239,7 +239,7 @@ def labels_at(y: Any, rows: np.ndarray) -> np.ndarray:
 
     if not isinstance(y, pd.Categorical):
         return np.asarray(y)[rows]
-    return np.append(np.asarray(y.categories, dtype=object), None)[y.codes[rows]]
+    return np.array([*y.categories, None], dtype=object)[y.codes[rows]]
 
 
 def joined(parts: Sequence[Part]) -> Part:
