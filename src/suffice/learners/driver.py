@@ -6,7 +6,8 @@ A learner is a frozen record of options with
 
 The state carries the moments and their measure, F on all rows. The driver keeps the best state, so an interruption loses nothing. The
 history holds every pass's own objective and, as "best", the lowest so far. A learner whose measure costs as much as a pass may leave
-it out (None) after some of them; where it has `measured(problem, state)` this makes it up for the last one.
+it out (None) after some of them (the history then repeats the last measure, and says so: "measured"); where it has
+`measured(problem, state)` this makes it up for the last one.
 
 A learner that makes its passes inside another library, or whose passes are long, has `drive(problem, state, record)` in the place of
 `step`. It calls `record(state)` after each pass (True says stop), and may call `record.offer(state)` within one: a checkpoint is
@@ -95,6 +96,7 @@ class Snapshot:
     best: Any = None  # moments of the lowest measure
     lowest: Any = None  # Measure
     n_quiet: int = 0  # passes in a row that lowered F by too little to count
+    n_open: int = 0  # passes since F was last measured
     before: float = 0.0  # seconds so far
 
 
@@ -149,8 +151,10 @@ class Record(Snapshot):
         previous = self.kept.objective
         self._compare(state)
         self._note(state)
+        self.n_open += 1
         if state.measure is not None:
             self._judge(state, previous)
+            self.n_open = 0
         if not self.is_over and state.is_done and (state.measure is not None or not self.can_measure):
             self.end(getattr(self.learner, "ends", Stop.NO_STEP), n=fit.n_iter)
         if not self.is_over and fit.n_iter >= self.max_epochs:
@@ -180,6 +184,7 @@ class Record(Snapshot):
         line = {
             **{name: getattr(self.last, name) for name in ("objective", "nll", "ncll", "hinge", "accuracy", "gap")},
             "best": self.lowest.objective,
+            "measured": state.measure is not None,
             "shortened": state.n_shortened,
             "seconds": self.seconds,
             **state.progress,
@@ -194,7 +199,7 @@ class Record(Snapshot):
             self.end(Stop.GAP, tol=self.tol)
         elif not np.isfinite(self.last.gap):
             gain = previous - self.kept.objective
-            self.n_quiet = self.n_quiet + 1 if gain <= 0.1 * self.tol * scale else 0
+            self.n_quiet = self.n_quiet + self.n_open if gain <= 0.1 * self.tol * scale * self.n_open else 0
             if self.n_quiet >= self.problem.patience and not state.is_searching:
                 passes = "two passes" if self.problem.patience == 2 else "a pass"
                 self.end(Stop.SMALL_GAIN, passes=passes, tol=self.tol)
