@@ -25,6 +25,7 @@ from .state import State
 from .step_sizes import StepSize, is_schedule
 
 MIN_RATE = 1e-8
+MOST_STEPS = 250  # mini-batches of a pass: with more rows they are larger, and F falls as fast (200,000 x 50 x 5: of 200, 400 or 800 rows)
 EVERY = (
     4  # passes with a step per row, after which F is measured; the first one, and those that try another rate, are too
 )
@@ -75,7 +76,7 @@ class Stochastic:
     def size(self, n: int, n_outcomes: int) -> int:
         if self.batch_size is not None:
             return min(n, self.batch_size)
-        return int(np.clip(n // 30, 1, max(200, 10 * n_outcomes)))
+        return int(np.clip(n // 30, 1, max(200, 10 * n_outcomes, n // MOST_STEPS)))
 
     def _steps_by_row(self, problem: Problem) -> bool:
         """Whether the family has a pass of its own with one step per row."""
