@@ -52,7 +52,9 @@ attack: $(READY)          ## numbers, inputs and forged files under bounds check
 	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.storm --count $(COUNT)
 	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.inputs --count $$((10 * $(COUNT)))
 	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.forge --count $(COUNT)
+	cd tests && NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.zips --count $(COUNT)
 	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.signals --count $$(($(COUNT) / 1000 + 1))
+	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m attack.long_fits --count $$(($(COUNT) / 2000 + 1))
 
 test-bounds: $(READY)     ## the suite with every access to an array checked (slow)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests

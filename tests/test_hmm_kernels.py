@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from chain_oracle import enumerated
 
+from suffice.kernels.machine.fused import exponential
 from suffice.kernels.structures.chain import BLOCK, FILTER, LANES, SCORE, SMOOTH, run_lanes
 from suffice.kernels.structures.chain_logs import best_paths, smooth_lane
 from suffice.kernels.structures.chain_paths import best_in_lanes, room_for_back
@@ -219,6 +220,13 @@ def test_paths_in_lanes_equal_the_twin(S, zeros, room):
     assert np.mean(path == wanted) > 0.99
     np.testing.assert_allclose(scored, best, rtol=1e-10)
     np.testing.assert_allclose(found, best, rtol=1e-10)
+
+
+def test_exponentials_in_lanes_are_exact_to_two_units_in_the_last_place():
+    x = -np.concatenate([np.linspace(0, 40, 20_001), np.geomspace(1e-300, 699, 20_001), [0.0]])
+    found = np.array([exponential(value) for value in x])
+    np.testing.assert_allclose(found, np.exp(x), rtol=2.0**-51)
+    assert exponential(0.0) == 1.0 and 0 < exponential(-1e300) < 1e-303
 
 
 def score_along(path, scores, start, A, end):

@@ -380,7 +380,7 @@ def written(tmp_path: Path) -> tuple[Path, Path]:
     table = pd.DataFrame(
         {"weight": np.where(kind == "cat", 4, 18) + rng.normal(size=300), "home": rng.choice(["flat", "house"], 300)}
     )
-    table["kind"] = kind
+    table["kind"], table["born"] = kind, [f"2021-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(300)]
     table.to_csv(tmp_path / "animals.csv", index=False)
     model = tmp_path / "animals.sfc"
     assert main(["train", str(tmp_path / "animals.csv"), "--target", "kind", "-o", str(model)]) == 0
@@ -393,9 +393,14 @@ def test_the_command_line_writes_one_and_destroys_nothing(tmp_path, capsys):
     page = tmp_path / "report.html"
     assert main(["report", str(model), str(data), "-o", str(page)]) == 0
     assert "accuracy" in capsys.readouterr().err
-    assert "Columns that tell" in page.read_text()
-    for path in (data, model):
-        assert main(["report", str(model), str(data), "-o", str(path)]) == 2
+    assert "Columns that tell" in page.read_text() and "What was compared" in page.read_text()
+    assert "born 2021-" in page.read_text() and "rows of training" not in page.read_text()
+    other = tmp_path / "other.csv"
+    other.write_bytes(before)
+    assert main(["report", str(model), str(data), "--training", str(other), "-o", str(page)]) == 0
+    assert "rows of training" in page.read_text()
+    for path in (data, model, other):
+        assert main(["report", str(model), str(data), "--training", str(other), "-o", str(path)]) == 2
     assert data.read_bytes() == before
     assert main(["report", str(model), str(tmp_path / "nothing.csv"), "-o", str(page)]) == 3
 

@@ -18,6 +18,9 @@ from sklearn.metrics import balanced_accuracy_score
 
 from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier, load, save
 from suffice.choosing.calibration import clipped_losses, doubted_losses
+from suffice.choosing.candidates import Candidate, weighed
+from suffice.choosing.priors import Setting
+from suffice.choosing.search import Tried
 from suffice.experiments import EXPERIMENTS, Options
 from suffice.families.categorical import Categorical
 from suffice.families.gaussian_diagonal import GaussianDiagonal
@@ -405,3 +408,29 @@ def test_the_lectures_question(tmp_path):
     assert wrong["generative"] > max(wrong["conditional"], wrong["margin"]) + 0.05  # robust
     assert -0.6 < report.rows[-1].ours < -0.4  # consistent
     assert report.pictures[0].exists()
+
+
+def test_models_share_what_each_of_them_explains():
+    rng = np.random.default_rng(0)
+    good = rng.random(400) < 0.5
+    left, right = Candidate("left", "mixture"), Candidate("right", "mixture")
+    left.losses, right.losses = np.where(good, 0.1, 2.0), np.where(good, 2.0, 0.1)
+    shares = {each.name: share for each, share in weighed([left, right])}
+    assert abs(shares["left"] - good.mean()) < 0.1 and abs(sum(shares.values()) - 1.0) < 1e-12
+    right.losses = left.losses + 0.5
+    assert weighed([right, left]) == [(left, 1.0)]
+    for each in (left, right):  # a row cannot tell
+        each.losses = each.losses[:1]
+    assert {each.name for each, _ in weighed([left, right])} == {"left", "right"}
+
+
+@pytest.mark.parametrize("lowest", range(9))
+def test_a_path_from_its_middle_finds_the_lowest_strength(lowest):
+    strengths, tried = [10.0**-k for k in range(9)], Tried()
+    walk, scored = tried.along_path(Setting(0.0), strengths, 4), []
+    setting, _ = next(walk)
+    with pytest.raises(StopIteration):
+        while True:
+            scored.append(setting.strength)
+            setting, _ = walk.send(np.array([1.0 + abs(strengths.index(setting.strength) - lowest)]))
+    assert tried.best().strength == strengths[lowest] and len(scored) == len(set(scored)) <= 8

@@ -233,9 +233,13 @@ class Report:
         self.title, self.began, self.cpu = title, time.monotonic(), time.process_time()
         self.counts: Counter[str] = Counter()
         self.bad: list[str] = []
+        self.worst = 0.0, 0  # seconds and megabytes of the case that took most of either
 
     def count(self, what: str) -> None:
         self.counts[what] += 1
+
+    def most(self, seconds: float, megabytes: int) -> None:
+        self.worst = max(self.worst[0], seconds), max(self.worst[1], megabytes)
 
     def found(self, where: str, what: str) -> None:
         self.bad.append(f"{where}: {what}")
@@ -244,6 +248,7 @@ class Report:
     def close(self) -> int:
         told = ", ".join(f"{number} {what}" for what, number in sorted(self.counts.items()))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        told += "; at most {:.2f} s and {} MB each".format(*self.worst) if any(self.worst) else ""
         print(
             f"{self.title}: {told}; {len(self.bad)} bad; {time.process_time() - self.cpu:.0f} s CPU, peak {peak} MB, "
             f"bounds {'checked' if os.environ.get('NUMBA_BOUNDSCHECK') == '1' else 'not checked'}"

@@ -232,6 +232,7 @@ def tried(file: File, report: Report) -> str:
         seconds, grown = time.process_time() - began, (peak() - before) >> 20
         if reason or (seconds <= SECONDS and grown <= MEGABYTES):
             report.count(outcome)
+            report.most(seconds, grown)
             return reason
     return f"took {seconds:.1f} s and {grown} MB"
 

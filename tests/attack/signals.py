@@ -83,10 +83,10 @@ def leftovers(folder: str, *names: str) -> list[str]:
     return [name for name in os.listdir(folder) if name not in names]
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+def timed(work: Callable[[], Any], most: float = SECONDS) -> tuple[Any, float]:
     work()  # loads the compiled loops
     began = time.monotonic()
-    return work(), min(time.monotonic() - began, SECONDS)
+    return work(), min(time.monotonic() - began, most)
 
 
 def forked(work: Callable[[], Any], seconds: float, number: int) -> int:
@@ -111,11 +111,21 @@ def forked(work: Callable[[], Any], seconds: float, number: int) -> int:
 # -- SIGKILL -------------------------------------------------------------------------------------------------------------
 
 
-def killed(model: Any, given: tuple, count: int, generator: np.random.Generator, report: Report, folder: str) -> str:
-    """Kill a fit `count` times and let it end; what is wrong."""
-    want, length = timed(lambda: copy.deepcopy(model).fit(*given))
+def killed(
+    model: Any,
+    given: tuple,
+    count: int,
+    generator: np.random.Generator,
+    report: Report,
+    folder: str,
+    interval: float = 0.0,
+) -> str:
+    """Kill a fit `count` times and let it end; what is wrong. With checkpoints every `interval` seconds at most two of them are lost:
+    one, and the passes that were under way when it was over.
+    """
+    want, length = timed(lambda: copy.deepcopy(model).fit(*given), 10.0 if interval else SECONDS)
     path = Path(folder) / "checkpoint"
-    own = {"checkpoint": str(path), "checkpoint_minutes": 0.0, "resume": True}
+    own = {"checkpoint": str(path), "checkpoint_minutes": interval / 60.0, "resume": True}
 
     def work() -> int:
         copy.deepcopy(model).set_params(**own).fit(*given)
@@ -123,12 +133,19 @@ def killed(model: Any, given: tuple, count: int, generator: np.random.Generator,
 
     kills = ends = 0
     while kills < count and ends < 5 * count:
+        began = time.time()
         status = forked(work, float(generator.uniform(0.0, 1.0)) * length, signal.SIGKILL)
+        ended, written = time.time(), began
         if path.exists():
             load_checkpoint(path)  # always whole
+            written = max(began, path.stat().st_mtime)
         if os.WIFSIGNALED(status):
             kills += 1
             report.count("killed")
+            if interval:
+                report.most(ended - written, 0)
+                if ended - written > 2.0 * interval:
+                    return f"{ended - written:.2f} s were lost, with checkpoints every {interval} s"
         else:
             ends += 1
             if os.WEXITSTATUS(status):

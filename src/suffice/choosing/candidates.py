@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-EVIDENCE = 0.5  # standard errors by which a model must beat naive Bayes, which explains itself better
-GAIN = 1e-3  # share of the log-loss by which more components or the average must be better
+from .stacking import mixture_weights
+
+GAIN = 1e-3  # share of the log-loss by which more components must be better
+TRUST, LEAST, MOST = 50.0, 0.1, 3  # rows, the smallest share, members
 PLENTY, LEAST_FITS = 1000.0, 10.0  # fits by maximum likelihood: there is time for all, and none for training
 SAMPLE, LEAST_COMPARED = 1_000, 3.0  # rows that tell how long a default fit takes, and how many of them a comparison is
 
@@ -32,22 +34,25 @@ class Candidate:
         return float(self.losses.mean()) if len(self.losses) else np.inf
 
 
-def chosen(tried: list[Candidate]) -> tuple[Candidate, list[Candidate]]:
-    """The best model, and one to average it with if that is better still."""
-    if len(tried) == 1:
-        return tried[0], []
-    plain, best = tried[0], min(tried, key=lambda each: each.loss)
-    gain = plain.losses - best.losses
-    if gain.mean() <= EVIDENCE * gain.std() / np.sqrt(len(gain)):
-        best = plain
-    # the losses hold the labels only; the average is of the probabilities of the labels
-    for other in sorted((each for each in tried if each is not best), key=lambda each: each.loss):
-        together = -np.log(0.5 * np.exp(-best.losses) + 0.5 * np.exp(-other.losses))
-        gain = best.losses - together
-        if gain.mean() > max(GAIN * best.loss, EVIDENCE * gain.std() / np.sqrt(len(gain))):
-            return best, [other]
-        break
-    return best, []
+def weighed(tried: list[Candidate]) -> list[tuple[Candidate, float]]:
+    """The models that answer together with their shares, the largest first: one alone where more of them lose.
+
+    Shares w maximise  sum_i log sum_c w_c p_c(y_i | x_i)  over the rows held out and TRUST more rows, which are shared out by the
+    models' whole losses, q_c ~ exp(-sum_i loss_ci): few rows cannot tell more than which models are the better ones.
+    """
+    losses = np.stack([each.losses for each in tried])
+    n = losses.shape[1]
+    whole = losses.sum(axis=1)
+    trusted = np.exp(whole.min() - whole)
+    trusted = np.maximum(TRUST * trusted / trusted.sum(), 1e-9)
+    row_weights = np.full(n + len(tried), 1.0)
+    row_weights[n:] = trusted
+    alone = np.where(
+        np.eye(len(tried)) > 0, 0.0, -np.inf
+    )  # a row that only one model explains counts as a row of that model
+    shares = mixture_weights(np.hstack([-losses, alone]), row_weights / row_weights.sum())
+    order = [place for place in np.argsort(-shares, kind="stable")[:MOST] if shares[place] >= LEAST]
+    return [(tried[place], float(shares[place] / shares[order].sum())) for place in order]
 
 
 def hurried(fit: Callable[[Candidate, np.ndarray], Any], n: int, end: float) -> Candidate | None:

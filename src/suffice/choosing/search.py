@@ -14,6 +14,7 @@ import numpy as np
 from .priors import ENOUGH, Setting
 
 PLAIN = Setting(0.0)
+HOPELESS = 0.5  # standard errors by which a richer setting loses at the strength of the best so far, and is not tried at others
 Walk = Generator[tuple[Any, Any], Any, Any]
 
 
@@ -81,14 +82,18 @@ class Tried:
         gain = self.rows[one] - self.rows[other]
         return float(np.linalg.norm(gain - gain.mean()))
 
-    def along_path(self, base: Setting, strengths: Sequence[float]) -> Walk:
-        """The strengths in turn, until two in a row are no better."""
-        idle, lowest = 0, np.inf
-        for strength in strengths:
-            found = yield from self.score(replace(base, strength=strength))
-            idle = idle + 1 if found > lowest * (1 - 0.1 * ENOUGH) else 0
-            lowest = min(lowest, found)
-            if idle == 2:
+    def along_path(self, base: Setting, strengths: Sequence[float], first: int = 0) -> Walk:
+        """The strengths from the one at `first` on, until two in a row are no better; where it is the best, those before it too."""
+        found = dict[int, float]()
+        for way in (range(first, len(strengths)), range(first - 1, -1, -1)):
+            idle = 0
+            for place in way:
+                lowest = min(found.values(), default=np.inf)
+                found[place] = yield from self.score(replace(base, strength=strengths[place]))
+                idle = idle + 1 if found[place] > lowest * (1 - 0.1 * ENOUGH) else 0
+                if idle == 2:
+                    break
+            if min(found, key=found.__getitem__) != first:
                 break
 
     def against(self, setting: Setting, strengths: Sequence[float], reach: int, evidence: float) -> Walk:
@@ -96,8 +101,9 @@ class Tried:
         standard errors; if not, it is as if it had not been tried."""
         before = self.best()
         place, found = list(strengths).index(setting.strength), [setting]
-        yield from self.score(setting)
-        for way in (1, -1):
+        lost = (yield from self.score(setting)) - self.scores[before]
+        is_hopeless = np.isfinite(lost) and lost > HOPELESS * self.error(before, setting)
+        for way in () if is_hopeless else (1, -1):
             for step in range(1, reach + 1):
                 if not 0 <= place + way * step < len(strengths):
                     break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Annotated, Any
 
@@ -207,6 +208,9 @@ def report(
     data: Data = "-",
     output: Output = "report.html",
     target: Target = None,
+    training: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The rows of training: are the new ones like them?")
+    ] = None,
     max_rows: Annotated[int, typer.Option(min=1, help="Rows read for the report.")] = 100_000,
     layout: Layout,
 ) -> None:
@@ -214,14 +218,17 @@ def report(
     from . import prediction, reporting
     from .errors import model_from
 
-    reporting.refuse_input(output, model, data)
+    reporting.refuse_input(output, model, data, *([] if training is None else [training]))
     trained, _ = model_from(model)
     options = prediction.reading_options(trained, with_target=True)
     if target is not None:
         options["target"] = target
     options |= layout.options()
-    with reader_of(data, layout.format or trained.reading_format, **options) as reader:
-        reporting.report(trained, reader, output, max_rows)
+    format = layout.format or trained.reading_format
+    with contextlib.ExitStack() as files:
+        reader = files.enter_context(reader_of(data, format, **options))
+        before = None if training is None else files.enter_context(reader_of(training, format, **options))
+        reporting.report(trained, reader, output, max_rows, before)
 
 
 @app.command()

@@ -174,6 +174,11 @@ def check_table(model: Any) -> None:
     for own in (model.model_, *model.others_):
         check_wrapped(own, (GenerativeClassifier,), n - len(model.dropped_))
         require(np.array_equal(own.classes_, model.model_.classes_), "others_ have other classes_ than model_")
+    shares = getattr(model, "shares_", np.ones(1))  # none in older files
+    require(
+        isinstance(shares, np.ndarray) and shares.ndim == 1 and bool((shares > 0).all()), "shares_ must be positive"
+    )
+    require(abs(float(shares.sum()) - 1.0) < 1e-6, "shares_ must add up to one")
     model.classes_ = model.model_.classes_
 
 

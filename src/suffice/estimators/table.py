@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..choosing.candidates import GAIN, Candidate, chosen, hurried
+from ..choosing.candidates import GAIN, MOST, Candidate, hurried, weighed
 from ..choosing.folds import deal
 from ..learners.watch import Watch
-from ..reading.frames import columns_of, is_frame, names_of, taken, without
+from ..reading.frames import columns_of, ids_of, is_frame, names_of, taken, without
 from ..reading.guards import all_or_nothing, checked_weights
 from ..reading.labels import split_labels
 from . import loaded_others
@@ -34,7 +34,6 @@ __all__ = ["TableClassifier"]
 MAX_ROWS = 20_000  # rows that take part in the comparison
 COMPONENTS = (2, 4, 8, 12)
 CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
-MOST_IDS = 0.9  # share of distinct values above which a column of categories is an id
 
 
 class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
@@ -67,8 +66,10 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     model_ : the fitted model that was kept.
     others_ : list of fitted models whose probabilities are averaged with its own; empty unless that was better.
+    shares_ : ndarray
+        What `model_` and `others_` weigh in that average.
     choice_ : list of dicts
-        What was compared: model, held-out log-loss and accuracy, seconds, and whether it was kept.
+        What was compared: model, held-out log-loss and accuracy, seconds, whether it was kept, and its share.
     dropped_ : list of columns that were left out.
 
     Examples
@@ -126,6 +127,10 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         began = time.monotonic()
         X = X if is_frame(X) or hasattr(X, "dtype") else np.asarray(X)
         self.dropped_: list[Any] = ids_of(X)
+        if self.dropped_:
+            warnings.warn(
+                f"columns {self.dropped_} have another value in nearly every row and are left out", stacklevel=3
+            )
         kept = self._columns(X)
         if len(kept.shape) != 2 or y is None or hasattr(kept, "toarray"):  # refused as every classifier refuses it
             return MixedNB().fit(kept, y)
@@ -136,11 +141,12 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         watch = self._watch(kept, labels, unlabelled, weights)
         in_haste = self._hurried(kept, np.asarray(y), weights, began)
         tried = [in_haste] if in_haste else self._compared(kept, labels, unlabelled, weights, began, watch)
-        best, others = chosen(tried)
-        fits = [watch.once(partial(self._fitted, each, kept, y, sample_weight, watch)) for each in (best, *others)]
+        members = weighed(tried) if len(tried) > 1 else [(tried[0], 1.0)]
+        fits = [watch.once(partial(self._fitted, each, kept, y, sample_weight, watch)) for each, _ in members]
         watch.close()
         self.model_: Any = fits[0]
         self.others_: list[Any] = fits[1:]
+        self.shares_: np.ndarray = np.array([share for _, share in members])
         self.classes_: Any = self.model_.classes_
         self.n_features_in_: Any = X.shape[1]
         if is_frame(X):
@@ -149,10 +155,10 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         self.choice_: list[dict[str, Any]] = [
             {
                 "model": each.name, "log_loss": each.loss if len(each.losses) else np.nan, "accuracy": each.accuracy,
-                "seconds": each.seconds,
-                "kept": each is best or each in others,
+                "seconds": each.seconds, "kept": share > 0.0, "share": share,
             }
             for each in tried
+            for share in [sum(own for member, own in members if member is each)]
         ]  # fmt: skip
         return self
 
@@ -226,8 +232,9 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         if not pairs:
             return [Candidate("naive Bayes, not compared for want of rows", "naive Bayes")]
         tried: list[Candidate] = []
+        whole = X.shape[0] / sum(len(train) for train, _ in pairs)
         for candidate in self._candidates(X, tried):
-            if tried and (watch.is_interrupted or not self._has_time(tried, began)):
+            if tried and (watch.is_interrupted or not self._has_time(tried, began, whole)):
                 break
             tried.append(candidate)
             work = partial(self._judged, candidate, X, labels, codes, weights, pairs, watch)
@@ -241,12 +248,10 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
                 print(said, flush=True)
         return [candidate for candidate in tried if len(candidate.losses)]
 
-    def _has_time(self, tried: list[Candidate], began: float) -> bool:
-        """Whether the next model, twice as long as the longest of those before, and the last fit still fit into the time."""
-        if self.max_seconds is None:
-            return True
+    def _has_time(self, tried: list[Candidate], began: float, whole: float) -> bool:
+        """Whether the next model, twice as long as the longest yet, and the last fits (`whole` of what judging took) are in time."""
         longest = max(each.seconds for each in tried)
-        return time.monotonic() - began + 4.0 * longest < self.max_seconds
+        return self.max_seconds is None or time.monotonic() - began + (2.0 + MOST * whole) * longest < self.max_seconds
 
     def _judged(
         self, candidate: Candidate, X: Any, y: Any, codes: np.ndarray, weights: np.ndarray, pairs: Any, watch: Watch, name: str
@@ -274,14 +279,21 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         """p(y | x)."""
         check_is_fitted(self)
         X = self._columns(X)
-        return np.mean([model.predict_proba(X) for model in [self.model_, *self.others_]], axis=0)
+        found = [model.predict_proba(X) for model in [self.model_, *self.others_]]
+        return np.tensordot(self._shares(), np.stack(found), 1)
+
+    def _shares(self) -> np.ndarray:
+        """Of the models; equal ones in files that hold none."""
+        n = 1 + len(self.others_)
+        own = getattr(self, "shares_", np.zeros(0))
+        return own if len(own) == n else np.full(n, 1.0 / n)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """log p(y | x)."""
         check_is_fitted(self)
         X = self._columns(X)
         logs = [model.predict_log_proba(X) for model in [self.model_, *self.others_]]
-        return logsumexp(logs, axis=0) - np.log(len(logs))
+        return logsumexp(np.stack(logs) + np.log(self._shares())[:, None, None], axis=0)
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """log p(x, y) under the model that was kept."""
@@ -316,8 +328,8 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     def explain(self, X: Any, y: Any = None) -> Explanation:
         """What every column adds to the log-odds of the predicted class (or of y) against the rest; see `MixedNB.explain`.
 
-        Where the probabilities are those of two models, the log-odds are too and a part is the mean of what the two say: it does not
-        add up then.
+        Where the probabilities are those of several models, the log-odds are too and a part is the mean of what they say: it does
+        not add up then.
         """
         classes = self.predict(X) if y is None else y
         found = [model.explain(self._columns(X), classes) for model in [self.model_, *self.others_]]
@@ -325,7 +337,8 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
             return found[0]
         logs = self.predict_log_proba(X)
         log_odds = odds_of(logs, np.searchsorted(self.classes_, found[0].labels))
-        constant, parts = (np.mean([getattr(each, name) for each in found], axis=0) for name in ("constant", "parts"))
+        means = (np.stack([getattr(each, name) for each in found]) for name in ("constant", "parts"))
+        constant, parts = (np.tensordot(self._shares(), own, 1) for own in means)
         return Explanation(found[0].labels, log_odds, constant, parts, found[0].names, False)
 
     def _check_loaded(self) -> None:
@@ -333,18 +346,3 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return MixedNB().__sklearn_tags__()
-
-
-def ids_of(X: Any) -> list[Any]:
-    """Columns of categories in which (nearly) every row has a value of its own: they name the rows and say nothing of new ones."""
-    if not is_frame(X):
-        return []
-    found = []
-    for name, column in zip(names_of(X), columns_of(X), strict=True):
-        n_seen = int((~column.missing).sum())
-        if column.kind == "category" and n_seen > 20 and len(column.distinct()) > MOST_IDS * n_seen:
-            found.append(name)
-    if found and len(found) < X.shape[1]:
-        warnings.warn(f"columns {found} have another value in nearly every row and are left out", stacklevel=4)
-        return found
-    return []

@@ -25,6 +25,7 @@ UTC = datetime.UTC
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 PLAIN = (str, bool, int, float)
 CACHED = 1024  # rows
+MOST_IDS = 0.9  # share of distinct values above which a column of categories is an id
 
 
 def is_frame(X: Any) -> bool:
@@ -254,3 +255,15 @@ def _days(value: Any) -> float:
         value = datetime.datetime(value.year, value.month, value.day)
     value = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
     return (value - EPOCH) // datetime.timedelta(microseconds=1) / DAY
+
+
+def ids_of(X: Any) -> list[Any]:
+    """Columns of categories in which (nearly) every row has a value of its own: they name the rows and say nothing of new ones."""
+    if not is_frame(X):
+        return []
+    found = []
+    for name, column in zip(names_of(X), columns_of(X), strict=True):
+        n_seen = int((~column.missing).sum())
+        if column.kind == "category" and n_seen > 20 and len(column.distinct()) > MOST_IDS * n_seen:
+            found.append(name)
+    return found if len(found) < X.shape[1] else []

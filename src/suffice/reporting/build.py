@@ -29,7 +29,7 @@ STRENGTH = "weight of the prior"
 
 def report(
     model: Any, X: Any, y: Any = None, *, X_train: Any = None, names: Sequence[str] | None = None,
-    categories: Mapping[str, Sequence[str]] | None = None, title: str | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None, dates: Sequence[str] = (), title: str | None = None,
 ) -> Report:  # fmt: skip
     """A report of a fitted model on rows X: one page of HTML without network, with its numbers.
 
@@ -46,6 +46,8 @@ def report(
         Where X has none.
     categories : dict {column: its categories}, default=None
         Texts of codes.
+    dates : names of columns that hold days since 1970, default=()
+        Their cells are written as dates.
     title : str, default=None
 
     Returns
@@ -68,6 +70,7 @@ def report(
     check_is_fitted(model)
     tags_steps = "tagger" in type(model).__module__  # y has a tag for every step
     given = rows.Rows.of(model, X, None if tags_steps else y, names, categories)
+    given.dates = frozenset(dates)
     of = sequences.counted(model, X) if given.is_sequences else given.described()
     page = Report(title or f"{type(model).__name__}: a report", f"{of}. This page needs no network.")
     page.sections.append(asked(model))
@@ -106,7 +109,7 @@ def asked(model: Any) -> Section:
     ]
     inner = getattr(model, "model_", model)
     text = []
-    choice = getattr(inner, "choice_", None)
+    choice, compared = getattr(inner, "choice_", None), getattr(model, "choice_", None)
     setting, reason = getattr(choice, "setting", None), getattr(choice, "reason", None)
     if reason:
         kept = "Maximum likelihood was kept" if setting is None else "The prior was chosen on held-out data"
@@ -124,6 +127,9 @@ def asked(model: Any) -> Section:
     tables.append(Table(["parameter", "value"], rest, "Parameters at their defaults", is_folded=True))
     if found:
         tables.append(Table(["found", "value", "meaning"], found, "What was found"))
+    if isinstance(compared, list):  # of a TableClassifier
+        body = [[each["model"], each["log_loss"], each["accuracy"], "yes" if each["kept"] else ""] for each in compared]
+        tables.append(Table(["compared", "held-out log-loss", "accuracy", "kept"], body, "What was compared"))
     return Section("What was asked, what was chosen", text, tables=tables)
 
 

@@ -213,7 +213,8 @@ def _density_chart(found: Any, given: Rows, j: int) -> tuple[Chart, Table]:
             chart.boxes(left, left + 0.8 / K, found.joint[:12, k], found.outcomes[k], k)
         return chart, table
     values = found.values
-    chart = Chart(name, (values[0], values[-1]), (0, 1.0), name, "p(x, class)")
+    label = f"{name} (days since 1970)" if name in given.dates else name
+    chart = Chart(name, (values[0], values[-1]), (0, 1.0), label, "p(x, class)")
     edges = np.linspace(values[0], values[-1], 31)
     bars, top = [], float(found.joint.max())
     for k in range(K if given.y is not None else 0):

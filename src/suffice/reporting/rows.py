@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..files.dates import shown
 from .page import Section, Table
 from .svg import Chart
 
@@ -26,6 +27,7 @@ class Rows:
     names: list[str]
     classes: list[str] = field(default_factory=list)
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    dates: frozenset[str] = frozenset()  # columns that hold days since 1970
     is_sequences: bool = False
     is_texts: bool = False
     is_counts: bool = False  # of words: only those that occur are shown of a row
@@ -97,6 +99,8 @@ class Rows:
         texts = self.categories.get(self.names[j])
         if texts is not None and isinstance(value, (int, float, np.number)) and 0 <= int(value) < len(texts):
             return str(texts[int(value)])
+        if self.names[j] in self.dates and np.isfinite(value):
+            return shown(value)
         return f"{value:.5g}" if isinstance(value, (float, np.floating)) else str(value)
 
     def told(self, i: int) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import itertools
 import json
 import math
 import os
 import platform
 import re
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -24,6 +24,7 @@ import sklearn
 
 from .. import __version__
 from .atomic import PathOrFile, replacing
+from .container import MAX_MEMBERS, Container
 from .names import name_of
 from .schema import SchemaError
 from .tree import ArchiveError, Decoder, Encoder, is_plain_objects
@@ -31,19 +32,19 @@ from .tree import ArchiveError, Decoder, Encoder, is_plain_objects
 FORMAT = "suffice-model"
 VERSION = 1
 HEADER = "header.json"
-MEMBER_NAME = re.compile(r"arrays/\d{1,6}\.npy|objects/\d{1,6}\.json")
+MEMBER_NAME = re.compile(r"arrays/[0-9]{1,6}\.npy|objects/[0-9]{1,6}\.json")
 MAX_HEADER = 64 << 20  # bytes
-MAX_MEMBERS = 10_000
 MAX_VALUES = 1_000_000  # of a header: lists and objects take up to a hundred times the bytes that say them
 FREE_BYTES = 16 << 20  # that a file may unpack to, however small it is
 FLAT = re.compile(rb'\[(?:[^\[\]{}"]|"(?:[^"\\]|\\.)*+")*+\]', re.DOTALL)  # a JSON list of texts and numbers
-PIECE = 1 << 20
 LARGE = 4 << 20  # bytes of a file whose checksums are made beside the reading
 LONGEST_START = 1 << 17  # bytes of an .npy member before its numbers
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
+    tokenize.TokenError,
+    SyntaxError,
     NotImplementedError,
     EOFError,
     LookupError,
@@ -122,8 +123,8 @@ def load(path: PathOrFile, *, max_bytes: int | None = None) -> Any:
     >>> suffice.load(file).predict([[0.5], [4.5]])
     array([0, 1])
     """
-    with _opened(path) as (archive, size):
-        limit = 20 * size + FREE_BYTES if max_bytes is None else max_bytes
+    with _opened(path) as archive:
+        limit = _limit_of(archive) if max_bytes is None else max_bytes
         head = _header_of(archive, min(limit, MAX_HEADER))
         arrays = _members_of(archive, head, limit)
         decoder = Decoder(lambda member: arrays[member])
@@ -147,8 +148,12 @@ def header(path: PathOrFile) -> dict[str, Any]:
     >>> header(file)["format"]
     'suffice-model'
     """
-    with _opened(path) as (archive, _):
-        return _header_of(archive, MAX_HEADER)
+    with _opened(path) as archive:
+        return _header_of(archive, min(_limit_of(archive), MAX_HEADER))
+
+
+def _limit_of(archive: Container) -> int:
+    return 20 * archive.size + FREE_BYTES
 
 
 def _packed(array: np.ndarray, number: int) -> tuple[str, bytes]:
@@ -160,22 +165,20 @@ def _packed(array: np.ndarray, number: int) -> tuple[str, bytes]:
 
 
 @contextlib.contextmanager
-def _opened(path: PathOrFile) -> Iterator[tuple[zipfile.ZipFile, int]]:
-    """The archive and its size; whatever goes wrong inside with a bad file leaves as an ArchiveError."""
+def _opened(path: PathOrFile) -> Iterator[Container]:
+    """The archive; whatever goes wrong inside with a bad file leaves as an ArchiveError."""
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else "<stream>"
     with contextlib.ExitStack() as stack:
         if isinstance(path, str | os.PathLike):
             file: IO[bytes] = stack.enter_context(open(path, "rb"))
         else:
             file = io.BytesIO(path.read())
-        size = file.seek(0, os.SEEK_END)
         try:
-            file.seek(0)
             start = file.read(4)
             if not start.startswith(b"PK"):
                 kind = "is empty" if not start else "is not a zip"
                 raise ArchiveError(f"the file {kind}: it was not written by suffice.save")
-            yield stack.enter_context(zipfile.ZipFile(file)), size
+            yield Container(file)
         except SchemaError as error:
             raise ArchiveError(
                 f"{name!s}: {error}; the file was altered, or written by another version of suffice"
@@ -203,10 +206,12 @@ def _placed(error: Exception, place: str) -> Exception:
     )
 
 
-def _header_of(archive: zipfile.ZipFile, limit: int) -> dict[str, Any]:
-    if HEADER not in archive.namelist():
+def _header_of(archive: Container, limit: int) -> dict[str, Any]:
+    if HEADER not in archive.members:
         raise ArchiveError(f"it has no {HEADER}: it was not written by suffice.save")
-    text = bytes(_read(archive, archive.getinfo(HEADER), limit)[0])
+    text = bytes(archive.read(HEADER, limit)[0])
+    if zlib.crc32(text) != archive.members[HEADER].CRC:
+        raise ArchiveError(f"the checksum of {HEADER} does not match: the file was altered; copy it again")
     if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
         raise ArchiveError(f"its header has more than {MAX_VALUES:,} values: it was not written by suffice.save")
     head = json.loads(text, parse_constant=_refuse_constant)
@@ -227,22 +232,14 @@ def _refuse_constant(name: str) -> Any:
     raise ArchiveError(f"the header holds the number {name}, which JSON does not have")
 
 
-def _members_of(archive: zipfile.ZipFile, head: dict[str, Any], limit: int) -> dict[str, np.ndarray]:
+def _members_of(archive: Container, head: dict[str, Any], limit: int) -> dict[str, np.ndarray]:
     described = head["members"]
-    names = archive.namelist()
-    if len(names) > MAX_MEMBERS + 1:
-        raise ArchiveError(f"it has {len(names):,} members; at most {MAX_MEMBERS:,} are allowed")
-    if len(set(names)) != len(names):
-        raise ArchiveError("two members have the same name: the file was altered")
-    for name in set(names) - {HEADER}:
+    for name in set(archive.members) - {HEADER}:
         if not MEMBER_NAME.fullmatch(name) or name not in described:
             raise ArchiveError(f"it has a member {name!r:.80} that does not belong into a model file")
-    if missing := set(described) - set(names):
+    if missing := set(described) - set(archive.members):
         raise ArchiveError(f"the member {sorted(missing)[0]!r:.80} is missing: the file was altered")
-    for one, other in itertools.pairwise(sorted(archive.infolist(), key=lambda info: info.header_offset)):
-        if one.header_offset + 30 + len(one.filename) + one.compress_size > other.header_offset:
-            raise ArchiveError(f"the members {one.filename:.80} and {other.filename:.80} overlap: the file was altered")
-    total = sum(info.file_size for info in archive.infolist())
+    total = sum(info.file_size for info in archive.members.values())
     if total > limit:
         raise ArchiveError(
             f"it unpacks to {total:,} bytes, more than the limit of {limit:,}; if you trust the file, "
@@ -254,26 +251,28 @@ def _members_of(archive: zipfile.ZipFile, head: dict[str, Any], limit: int) -> d
     for name, (_, digest) in read.items():
         if digest.hexdigest() != described[name]["sha256"]:
             raise ArchiveError(f"the checksum of {name} does not match: the file was altered; copy it again")
-    return {name: _array(content, name, described[name]) for name, (content, _) in read.items()}
+    most = max(MAX_VALUES, archive.size)  # a list that is not compressed has fewer items than bytes
+    return {name: _array(content, name, described[name], most) for name, (content, _) in read.items()}
 
 
-def _checked(
-    archive: zipfile.ZipFile, name: str, said: dict[str, Any], beside: Executor | None
-) -> tuple[memoryview, Any]:
-    info = archive.getinfo(name)
-    if info.file_size != said["size"]:
-        raise ArchiveError(f"{name} has {info.file_size:,} bytes, the header says {said['size']!r:.40}")
-    return _read(archive, info, info.file_size, beside)
+def _checked(archive: Container, name: str, said: dict[str, Any], beside: Executor | None) -> tuple[memoryview, Any]:
+    size = archive.members[name].file_size
+    if size != said["size"]:
+        raise ArchiveError(f"{name} has {size:,} bytes, the header says {said['size']!r:.40}")
+    return archive.read(name, size, beside)
 
 
-def _array(content: memoryview, name: str, said: dict[str, Any]) -> np.ndarray:
+def _array(content: memoryview, name: str, said: dict[str, Any], most: int) -> np.ndarray:
     shape = tuple(said["shape"])
     if any(type(length) is not int or length < 0 for length in shape):
         raise ArchiveError(f"{name} is said to have the shape {shape!r:.80}")
     if name.startswith("objects/"):
-        if not FLAT.fullmatch(content):
+        text = bytes(content)
+        if text.count(b",") > most:
+            raise ArchiveError(f"{name} has more than {most:,} items")
+        if not FLAT.fullmatch(text):
             raise ArchiveError(f"{name} holds more than strings and numbers")
-        items = np.fromiter(json.loads(bytes(content)), dtype=object)
+        items = np.fromiter(json.loads(text), dtype=object)
         if not is_plain_objects(items):
             raise ArchiveError(f"{name} holds more than strings and numbers")
         return items.reshape(shape)
@@ -283,61 +282,17 @@ def _array(content: memoryview, name: str, said: dict[str, Any]) -> np.ndarray:
 def _unpacked(content: memoryview, name: str, shape: tuple[int, ...]) -> np.ndarray:
     """The array that an .npy member says, in the bytes of the member themselves: nothing is copied."""
     start = io.BytesIO(content[:LONGEST_START])
-    version = np.lib.format.read_magic(start)
-    reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    if version not in reader:  # version 3 (names outside latin-1) is left to read_array
-        array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        if array.shape != shape:
-            raise ArchiveError(f"{name} has the shape {array.shape}, the header says {shape}")
-        return array
-    actual, is_fortran, dtype = reader[version](start)
-    if dtype.hasobject or actual != shape or math.prod(actual) * dtype.itemsize != len(content) - start.tell():
+    formats = np.lib.format
+    version = formats.read_magic(start)
+    reader = formats.read_array_header_1_0 if version == (1, 0) else formats.read_array_header_2_0
+    actual, is_fortran, dtype = reader(start)
+    is_endless = dtype.itemsize == 0 and 0 not in actual  # no bytes, and any number of them
+    size = math.prod(actual) * dtype.itemsize
+    if dtype.hasobject or is_endless or actual != shape or size != len(content) - start.tell():
         raise ArchiveError(f"{name} is a {dtype} array of shape {actual}, not what the header says: {shape}")
+    if version not in ((1, 0), (2, 0)):  # version 3 has names outside latin-1
+        return formats.read_array(io.BytesIO(content), allow_pickle=False)
     if len(content) == start.tell():
         return np.zeros(shape, dtype)
     array = np.frombuffer(content, dtype, offset=start.tell()).reshape(shape, order="F" if is_fortran else "C")
     return array if array.flags.aligned else array.copy(order="K")
-
-
-def _read(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int, beside: Executor | None = None
-) -> tuple[memoryview, Any]:
-    """A member's bytes, never more than `limit`, whatever sizes it declares, and their SHA-256, whole once `beside` has ended."""
-    if info.flag_bits & 0x1:
-        raise ArchiveError(f"{info.filename} is encrypted")
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ArchiveError(f"{info.filename} is compressed by a method other than deflate")
-    if info.file_size > limit:
-        raise ArchiveError(f"{info.filename:.80} has {info.file_size:,} bytes; the limit is {limit:,}")
-    is_plain = (
-        info.compress_type == zipfile.ZIP_STORED and info.filename != HEADER
-    )  # the header has only zip's checksum
-    content, total, digest = np.empty(info.file_size, np.uint8).data, 0, hashlib.sha256()
-    with contextlib.ExitStack() as stack:
-        file: IO[bytes] = _at_its_bytes(archive, info) if is_plain else stack.enter_context(archive.open(info))
-        while total < info.file_size and (n := file.readinto(content[total : total + PIECE])):  # type: ignore[attr-defined]
-            piece = content[total : total + n]
-            if beside:
-                beside.submit(digest.update, piece)
-            else:
-                digest.update(piece)
-            total += n
-        if not is_plain and file.read(1):
-            raise ArchiveError(f"{info.filename:.80} has more bytes than the {info.file_size:,} that it declares")
-    if total != info.file_size:
-        raise ArchiveError(f"{info.filename} ends after {total:,} of {info.file_size:,} bytes: the file was truncated")
-    return content, digest
-
-
-def _at_its_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """The file, where the bytes of a member begin that is not compressed: read without a second checksum."""
-    file = archive.fp
-    assert file is not None
-    file.seek(info.header_offset)
-    start = file.read(30)
-    is_whole = len(start) == 30 and start[:4] == b"PK\3\4"
-    n_name, n_extra = struct.unpack("<HH", start[26:30]) if is_whole else (0, 0)
-    if not is_whole or info.compress_size != info.file_size or file.read(n_name) != info.filename.encode():
-        raise ArchiveError(f"{info.filename:.80} is not where the directory of the file says: the file was altered")
-    file.seek(n_extra, os.SEEK_CUR)
-    return file

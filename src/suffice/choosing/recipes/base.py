@@ -158,9 +158,10 @@ class Recipe(ABC):
         """The problem as it is chosen on: the same one, or one with the same answer that costs less."""
         return problem
 
-    @abstractmethod
     def deal(self, problem: Problem, generator) -> tuple[Deal, int, int]:
         """Parts of the labelled rows; how many of them are held out in the search, and for the verdict."""
+        dealt, n_folds = self.deal_unlabelled(problem, np.flatnonzero(problem.y >= 0), generator)
+        return dealt, n_folds, n_folds
 
     @abstractmethod
     def plan(self, problem: Problem) -> Plan: ...

@@ -152,13 +152,8 @@ class Groups(Recipe):
         return f"{n} distinct rows are fewer than 10 for each class" if n < 10 * n_classes else ""
 
     @override
-    def deal(self, problem: Problem, generator):
-        """A quarter of the labelled rows is held out; of few rows three quarters in turn."""
-        dealt, n_folds = self.deal_unlabelled(problem, np.flatnonzero(problem.y >= 0), generator)
-        return dealt, n_folds, n_folds
-
-    @override
     def deal_unlabelled(self, problem: Problem, labelled: np.ndarray, generator):
+        """A quarter of the labelled rows is held out; of few rows three quarters in turn."""
         dealt = deal(problem.y, labelled, generator, 4, MAX_ROWS)
         return dealt, 3 if len(dealt.rows) < 600 else 1
 

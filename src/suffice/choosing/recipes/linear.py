@@ -44,12 +44,13 @@ from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept
 from .tables import Tables
 
 STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
+FIRST = STRENGTHS.index(10.0)  # of the path: most tables want less, few more
 SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
 TOLERATED = 0.1
-EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 0.5}
+EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 1.0}
 FEW = 100  # the evidence grows by the factor 1 + FEW / rows: the best of several settings always looks good
 OWN = (0.3, 0.1, 0.0)  # beside 1, that of independent columns
-REACH = 3  # steps of the path to either side that a richer setting may take
+REACH = {"told": 1, "bins": 3, "fewer": 0, "per_class": 3, "second": 3}  # steps of the path to either side
 TRIAL_TOL, TRIAL_STEPS = 1e-5, 100
 LEAST_FULL = 0.1  # share of the cells of sparse rows that are stored, from which on they are a table
 STEPS_A_PASS = 10  # of the search, for each of `max_epochs`
@@ -86,9 +87,8 @@ class Linear(Tables):
     def for_rows(self, problem: Problem) -> Tables:
         X = problem.X
         is_table = isinstance(X, np.ndarray) or X.nnz >= LEAST_FULL * X.shape[0] * X.shape[1]
-        if is_table and not problem.model.is_latent(X):
-            return self
-        return Tables(self.options, self.calibrates, self.is_discriminative)
+        is_ours = is_table and not problem.model.is_latent(X)
+        return self if is_ours else Tables(self.options, self.calibrates, self.is_discriminative)
 
     @property
     def has_readings(self) -> bool:
@@ -176,13 +176,13 @@ class Linear(Tables):
         tried = Tried(TOLERATED * doubt)
 
         def against(setting, name):
-            return tried.against(setting, STRENGTHS, REACH, doubt * EVIDENCE[name])
+            return tried.against(setting, STRENGTHS, REACH[name], doubt * EVIDENCE[name])
 
         gaps, cuts = self.memo.get("gaps", []), self.memo.get("cuts", {})
-        yield from tried.along_path(TableSetting(0.0, told=bool(gaps)), STRENGTHS)
+        yield from tried.along_path(TableSetting(0.0, told=bool(gaps)), STRENGTHS, FIRST)
         if any(family.conditional == "correlated" for family in cast(Any, problem.model).families):
             for own in OWN:
-                yield from tried.along_path(TableSetting(0.0, own=own), STRENGTHS)
+                yield from tried.along_path(TableSetting(0.0, own=own), STRENGTHS, FIRST)
         if gaps:
             yield from against(replace(tried.best(), told=False), "told")
         plain, families = tried.best(), cast(Any, problem.model).families
@@ -193,9 +193,8 @@ class Linear(Tables):
             if 0 < len(fewer) < len(cuts):
                 yield from against(replace(tried.best(), bins=fewer), "fewer")
         has_counts = any(family.n_features and family.conditional == "counts" for family in families)
-        for share in (
-            () if has_counts else (0.03, 0.3)
-        ):  # the likelihood of counts depends on their unit, predictions must not
+        # the likelihood of counts depends on their unit, predictions must not
+        for share in () if has_counts else (0.03, 0.3):
             if not (yield from against(replace(tried.best(), second=share), "second")):
                 break
         best = tried.best()
@@ -260,20 +259,23 @@ class Linear(Tables):
         own = kept("", baseline, y, weights)
         if own.temperature > 1.0:  # sharper than the model says: rows that are held out and all right prove nothing
             own = replace(own, temperature=1.0, background=0.0)
-        gain = clipped_losses(held_out.scores, y) - clipped_losses(own.temperature * baseline, y)
+        asked, losses = self.asked_of_likelihood(held_out)
+        gain = losses(held_out.scores, y) - losses(own.temperature * baseline, y)
         mean = float(weights @ gain)
         error = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
-        if mean > self.asked_of_likelihood(held_out) * error:
+        if mean > asked * error:
             return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
         choice = self.calibrated(held_out, setting, score)
         self.memo["start"] = held_out.folds[0].memory.get(name_of(setting))
         return replace(choice, reason=f"held-out log-loss {score:.4f} at {said(setting)}")
 
-    def asked_of_likelihood(self, held_out: HeldOut) -> float:
-        """Standard errors that maximum likelihood must gain: none where there are fewer rows than parameters (it needs fewer rows)."""
-        size = sum(array.size for array in self.likelihood_of(held_out.folds[0]).arrays())
-        n = len(held_out.y)
-        return 0.0 if n < size else EVIDENCE["likelihood"] * (1 + FEW / n)
+    def asked_of_likelihood(self, held_out: HeldOut) -> tuple[float, Callable[..., np.ndarray]]:
+        """Standard errors that maximum likelihood must gain, and in which losses: none where there are fewer rows than parameters
+        (it needs fewer rows); else in losses with a doubt, as settings (it looks certain until a row held out is wrong)."""
+        own, n = self.likelihood_of(held_out.folds[0]), len(held_out.y)
+        if n < len(cast(Any, held_out.problem.model).chart(own).vector(own)):
+            return 0.0, clipped_losses
+        return EVIDENCE["likelihood"] * (1 + FEW / n), self.losses
 
     # -- the fit ------------------------------------------------------------------------------------------------------
 

@@ -156,13 +156,8 @@ class Sequences(Recipe):
         return f"{n} sequences are fewer than 10 for each class" if n < 10 * n_classes else ""
 
     @override
-    def deal(self, problem: Problem, generator):
-        """Of few sequences every quarter is held out in turn, of many one."""
-        dealt, n_folds = self.deal_unlabelled(problem, np.flatnonzero(problem.y >= 0), generator)
-        return dealt, n_folds, n_folds
-
-    @override
     def deal_unlabelled(self, problem: Problem, labelled: np.ndarray, generator):
+        """Of few sequences every quarter is held out in turn, of many one."""
         groups = problem.X.groups
         if groups is not None and len(np.unique(groups[labelled])) >= 4:
             dealt = deal_whole(problem.y, labelled, groups, generator, 4)

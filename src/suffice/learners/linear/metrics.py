@@ -46,16 +46,18 @@ class Products:
         if not (np.isfinite(whole).all() and own.max() < STEEPEST):
             raise np.linalg.LinAlgError("beyond all numbers")
         unit = np.sqrt(own)
-        self.root = unit[:, None] * np.linalg.cholesky(whole / np.outer(unit, unit) + ALIKE * np.eye(len(whole)))
+        root = np.linalg.cholesky(whole / np.outer(unit, unit) + ALIKE * np.eye(len(whole)))
+        self.root = unit[:, None] * root
+        self.inverse = solve_triangular(root, np.diag(1.0 / unit), lower=True, check_finite=False)
 
     def parameters(self, x: np.ndarray) -> np.ndarray:
-        return solve_triangular(self.root, x, lower=True, trans="T", check_finite=False) / self.spread
+        return (self.inverse.T @ x) / self.spread
 
     def variables(self, T: np.ndarray) -> np.ndarray:
         return self.root.T @ (T * self.spread)
 
     def pulled(self, g: np.ndarray) -> np.ndarray:
-        return solve_triangular(self.root, g / self.spread, lower=True, check_finite=False)
+        return self.inverse @ (g / self.spread)
 
 
 class Chain:

@@ -219,8 +219,9 @@ def settled(model, problem: Conditional, T: list[np.ndarray], tellers: Tellers) 
         if np.abs(mass - before).max() < 1e-6:  # the basis of correlated columns depends on the masses
             break
     columns = list(model.no_statistics().columns)
-    for block, part in zip(blocks, found, strict=True):
-        columns[block.layout.place] = block.record(part[3], mass)
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond all numbers: `keeps_posteriors` says so
+        for block, part in zip(blocks, found, strict=True):
+            columns[block.layout.place] = block.record(part[3], mass)
     return Moments(mass, tuple(columns))
 
 
