@@ -40,7 +40,7 @@ def table(n=60, share_missing=0.0, target="gaussian", seed=0, kinds="ncp"):
 
 
 def problem(
-    n=60, share_missing=0.0, target="gaussian", is_conditional=True, n_components=3, seed=0, kinds="ncp", bent=False
+    n=60, share_missing=0.0, target="gaussian", conditional=1.0, n_components=3, seed=0, kinds="ncp", bent=False
 ):
     """A problem, and moments inside the domain."""
     families, X, y = table(n, share_missing, target, seed, kinds)
@@ -50,7 +50,7 @@ def problem(
     structure = structure.with_outcomes(n_components)
     rows = structure.rows(X, y, generator.uniform(0.5, 2.0, n))
     setting = ExpertSetting(n_components, steps=5)
-    found = ExpertProblem(structure, rows, ExpertPrior.of(structure, rows, 1.0, 0.5), is_conditional)
+    found = ExpertProblem(structure, rows, ExpertPrior.of(structure, rows, 1.0, 0.5), conditional)
     moments = start(found, setting, generator)
     return found.around(moments, setting), moments
 

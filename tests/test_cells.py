@@ -246,3 +246,55 @@ def test_what_cannot_be_is_refused(model, said):
         model.fit(numbers())
     with pytest.raises(ValueError, match="labels are of the components"):
         GaussianMixture("auto").fit(numbers(), labels=np.zeros(60))
+
+
+def graded(n=400, seed=0):
+    """Six columns of whole numbers 0 .. 11 that lie near a plane."""
+    generator = np.random.default_rng(seed)
+    heights = generator.uniform(-1, 1, (n, 2)) @ generator.normal(size=(2, 6)) + 0.1 * generator.normal(size=(n, 6))
+    return pd.DataFrame(np.clip(np.round(5.5 + 3 * heights), 0, 11).astype(int), columns=list("abcdef"))
+
+
+def test_few_whole_numbers_are_levels_where_hidden_cells_say_so(tmp_path):
+    X, path = graded(), tmp_path / "m.sfc"
+    model = MixedMixture(random_state=0, n_members=2).fit(X)
+    assert list(model.kinds_.values()).count("ordinal") >= 5
+    shuffled = np.random.default_rng(0).permutation(12)[X.to_numpy() % 12]
+    codes = MixedMixture(random_state=0, n_members=2).fit(pd.DataFrame(shuffled, columns=list("abcdef")))
+    assert list(codes.kinds_.values()).count("categorical") >= 5  # numbers without order
+    given = MixedMixture(random_state=0, n_members=1, kinds={"a": "categorical"}).fit(X)
+    assert given.kinds_["a"] == "categorical" and given.kinds_["b"] == "ordinal"
+    assert set(MixedMixture(2, random_state=0).fit(X).kinds_.values()) == {"categorical"}
+    holed = X.astype({"a": "Int64"})
+    holed.loc[:49, "a"] = pd.NA
+    filled = np.asarray(model.impute(holed))[:50, 0].astype(float)
+    assert set(filled) <= set(X["a"]) and np.abs(filled - X["a"][:50]).mean() < 1.0
+    levels = np.array(model.categories_["a"], dtype=float)
+    draws = np.array([np.asarray(model.sample_missing(holed, random_state=s))[:50, 0].astype(float) for s in range(60)])
+    assert np.abs(draws.mean(axis=0) - model.conditional(holed[:50], "a") @ levels).mean() < 0.5
+    save(model, path)
+    np.testing.assert_array_equal(load(path).conditional(X, "a"), model.conditional(X, "a"))
+
+
+def test_levels_have_the_probability_of_the_numbers_nearest_to_them():
+    X = graded()
+    model = MixedMixture(3, kinds={"a": "ordinal"}, random_state=0).fit(X)
+    found, levels = model.conditional(X, "a"), model.categories_["a"]
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    shares = model.predict_proba(X.assign(a=np.nan))
+    numbers = 4.5 + (np.arange(2000) + 0.5) / 2000
+    mean, variance = model.means_["a"], model.variances_["a"]
+    density = np.exp(-0.5 * (numbers[:, None] - mean) ** 2 / variance) / np.sqrt(2 * np.pi * variance)
+    np.testing.assert_allclose(found[:, levels.index(5)], shares @ density.mean(axis=0), rtol=1e-5)
+    assert set(model.predict_column(X, "a")) <= set(levels)
+
+
+def test_levels_are_no_surer_than_rounding():
+    """EM climbs with variances kept at the floor, and columns that are no levels are not kept."""
+    generator = np.random.default_rng(0)
+    X = pd.DataFrame({"a": np.repeat([3, 9], 100), "size": np.repeat([3.0, 9.0], 100)})
+    X.iloc[100:] += generator.integers(-2, 3, (100, 2))
+    model = MixedMixture(2, kinds={"a": "ordinal"}, prior=0.01, tol=0.0, max_iter=30, random_state=0).fit(X)
+    assert model.variances_["a"].min() == pytest.approx(1 / 12) and model.variances_["size"].min() < 0.01
+    objectives = np.array(model.history_["objective"])
+    assert (np.diff(objectives) <= 1e-9 * np.abs(objectives[0])).all()

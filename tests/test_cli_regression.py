@@ -12,6 +12,7 @@ import pytest
 from suffice import GaussianRegressor
 from suffice.cli import main
 from suffice.cli.holding import _splits
+from suffice.cli.regression import are_codes, is_regression
 from suffice.saving import load
 
 
@@ -64,6 +65,18 @@ def test_few_whole_numbers_stay_classes(houses, capfd):
     assert hasattr(load("m.sfc").model, "classes_")
     assert main(["train", "houses.csv", "-t", "stars", "--task", "regression", *FAST]) == 0
     assert type(load("m.sfc").model).__name__ == "MixtureRegressor"
+
+
+def test_many_whole_numbers_are_numbers_unless_they_look_like_codes(houses, capfd):
+    houses.assign(price=(1000 * houses["price"]).round().astype(int)).to_csv("whole.csv", index=False)
+    assert main(["train", "whole.csv", "-t", "price", *FAST]) == 0
+    assert "so this is regression" in capfd.readouterr().err
+    codes = np.arange(21).astype(float)
+    assert are_codes(codes, 210) and are_codes(codes + 1, 210)
+    assert not are_codes(codes, 200) and not are_codes(codes + 2, 1000) and not are_codes(2 * codes, 1000)
+    prices = np.array([str(number) for number in range(100, 150)])
+    assert is_regression("auto", "auto", prices, "price") and not is_regression("auto", "auto", prices, "price", False)
+    assert not is_regression("classification", "auto", prices, "price")
 
 
 def test_a_line_and_wrong_use(houses, capfd):

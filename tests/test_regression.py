@@ -11,6 +11,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import suffice
 from suffice import GaussianRegressor, MixtureRegressor, load, save
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.structures.expert_prior import pooled_line
+from suffice.structures.experts import Experts
+from suffice.structures.joint import Joint
+from suffice.structures.targets import GaussianTarget
 
 
 def bent(n=300, seed=0, share_missing=0.0):
@@ -346,3 +351,29 @@ def test_the_fits_of_a_candidate_share_its_weight(model):
     total = sum(member.weight for member in members)
     kept = {each["n_components"] for each in model.candidates_ if each["weight"] >= 0.02}
     assert total == pytest.approx(1.0) and {m.structure.n_outcomes for m in members} <= kept
+
+
+def test_the_common_line_is_as_stiff_as_the_evidence_says():
+    from sklearn.linear_model import BayesianRidge
+
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(90, 40))
+    for slope, least in ((np.zeros(40), 0.0), (np.repeat([1.0, 0.0], [5, 35]), 0.9)):
+        y = X @ slope + generator.normal(size=90)
+        y = (y - y.mean()) / y.std()
+        structure = Experts.of(Joint.of(GaussianDiagonal(1, 40, np.zeros(40))), X, GaussianTarget())
+        found, theirs = pooled_line(structure, structure.rows(X, y))[1:], BayesianRidge().fit(X, y).coef_
+        np.testing.assert_allclose(found, theirs, atol=0.05)
+        assert np.linalg.norm(found) < 0.3 or np.corrcoef(found, slope)[0, 1] > least
+
+
+def test_few_rows_do_not_make_it_sure():
+    """Intervals of 90 % of 8 tables of 30 rows and 8 columns cover at least 80 % of new rows."""
+    inside = []
+    for seed in range(8):
+        generator = np.random.default_rng(seed)
+        X = generator.normal(size=(230, 8))
+        y = X[:, 0] + generator.normal(size=230)
+        lower, upper = MixtureRegressor(random_state=0).fit(X[:30], y[:30]).predict_interval(X[30:], 0.9)
+        inside.append(np.mean((y[30:] >= lower) & (y[30:] <= upper)))
+    assert np.mean(inside) > 0.8

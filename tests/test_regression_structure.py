@@ -19,10 +19,10 @@ TARGETS = ("gaussian", "poisson", "negative_binomial", "bernoulli")
 
 
 @pytest.mark.parametrize("share_missing", [0.0, 0.3])
-@pytest.mark.parametrize("is_conditional", [True, False])
+@pytest.mark.parametrize("conditional", [1.0, 0.7, 0.0])
 @pytest.mark.parametrize("target", TARGETS)
-def test_gradients_are_those_of_finite_differences(target, is_conditional, share_missing):
-    check_gradient(*problem(40, share_missing, target, is_conditional))
+def test_gradients_are_those_of_finite_differences(target, conditional, share_missing):
+    check_gradient(*problem(40, share_missing, target, conditional))
 
 
 @pytest.mark.parametrize("share_missing", [0.0, 0.3])
@@ -49,13 +49,13 @@ def check_gradient(found, moments):
 
 
 @pytest.mark.parametrize("share_missing", [0.0, 0.3])
-@pytest.mark.parametrize("is_conditional", [True, False])
-def test_the_kernel_agrees_with_its_readable_twin(is_conditional, share_missing):
-    found, moments = problem(50, share_missing, is_conditional=is_conditional)
+@pytest.mark.parametrize("conditional", [1.0, 0.7, 0.0])
+def test_the_kernel_agrees_with_its_readable_twin(conditional, share_missing):
+    found, moments = problem(50, share_missing, conditional=conditional)
     structure, rows = found.structure, found.rows
     scores = structure.scores(moments, rows)
-    plain = structure.weigh_plainly(*scores, moments.spread, rows, is_conditional)
-    fast = structure.weigh(*(part.copy() for part in scores), moments.spread, rows, is_conditional)
+    plain = structure.weigh_plainly(*scores, moments.spread, rows, conditional)
+    fast = structure.weigh(*(part.copy() for part in scores), moments.spread, rows, conditional)
     for one, other in zip(plain, fast, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
 

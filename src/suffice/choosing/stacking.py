@@ -5,7 +5,8 @@ r"""Several models in the place of one: candidates are fitted to parts of the ro
 The rows are dealt into parts once or several times, so that one or several fits of a candidate have not seen a row. Weights maximise
 the held-out log density  sum_i log sum_c weight_c p_c(-i)(y_i | x_i),  a concave problem that EM solves. Every fit was made to
 judge its candidate, and they answer together: a committee loses less to overfitting than one fit to all rows. It is wider than it
-has to be, though; `best_width` is the factor at which held-out intervals cover what they say.
+has to be, though; `best_width` is the factor at which held-out intervals cover what they say. Of few rows the fits are sure of more
+than they know, and coverage cannot be counted: `likeliest_width` is the factor, at least 1, under which held-out targets are likeliest.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ EM_STEPS, ENOUGH = 1000, 1e-7
 LEAST = 0.02  # weight of a candidate: those below it after a deal are left out
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95])  # of central intervals
 WIDTHS = np.exp(np.linspace(np.log(0.4), np.log(1.3), 37))
-ENOUGH_ROWS = 50  # held-out rows without which intervals are left as they are
+WIDE = np.exp(np.linspace(0.0, np.log(3.0), 23))
+ENOUGH_ROWS = 50  # held-out rows with which coverage is counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +90,6 @@ def best_width(cdf_at: Callable[[float], np.ndarray], row_weights: np.ndarray) -
 
     `cdf_at(width)` gives P(target <= y_i) of the held-out rows at a width.
     """
-    if len(row_weights) < ENOUGH_ROWS:
-        return 1.0
     share = row_weights / row_weights.sum()
 
     def miss(width: float) -> float:
@@ -97,3 +97,8 @@ def best_width(cdf_at: Callable[[float], np.ndarray], row_weights: np.ndarray) -
         return float(((inside @ share - LEVELS) ** 2).sum())
 
     return float(WIDTHS[int(np.argmin([miss(width) for width in WIDTHS]))])
+
+
+def likeliest_width(log_density_at: Callable[[float], np.ndarray], row_weights: np.ndarray) -> float:
+    """The width, at least 1, at which held-out rows have the largest log density; `log_density_at(width)` gives theirs."""
+    return float(WIDE[int(np.argmax([row_weights @ log_density_at(width) for width in WIDE]))])

@@ -100,7 +100,7 @@ class Learning:
     task: Annotated[
         str,
         typer.Option(
-            help="classification, regression, or auto: regression if the target has many different fractions."
+            help="classification, regression, or auto: regression if the target has more than 20 different numbers."
         ),
     ] = "auto"
     seed: Annotated[int | None, typer.Option(help="Seed of the random numbers.")] = 0

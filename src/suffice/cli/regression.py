@@ -21,7 +21,8 @@ from .options import Learning
 TASKS = ("auto", "classification", "regression")
 MODELS = ("mixture-regressor", "gaussian-regressor")
 CLASSIFIERS = ("auto", "naive-bayes")  # what is asked for where the target is looked at first
-MANY = 20  # distinct values, some of them fractions: a number and no class
+MANY = 20  # distinct values: a number and no class, unless they look like codes
+ROWS_EACH = 10  # rows a value, on average, of whole numbers that count classes
 
 
 def numbers_of(labels: np.ndarray) -> np.ndarray | None:
@@ -32,8 +33,8 @@ def numbers_of(labels: np.ndarray) -> np.ndarray | None:
         return None
 
 
-def is_regression(task: str, model: str, labels: np.ndarray, target: str | None) -> bool:
-    """Whether the target is a number; what was assumed is said."""
+def is_regression(task: str, model: str, labels: np.ndarray, target: str | None, is_table: bool = True) -> bool:
+    """Whether the target is a number; what was assumed is said. Whole numbers beside words or svmlight rows are classes."""
     if model in MODELS or task == "regression":
         return True
     if task == "classification" or model not in CLASSIFIERS:
@@ -41,14 +42,23 @@ def is_regression(task: str, model: str, labels: np.ndarray, target: str | None)
     numbers = numbers_of(labels)
     if numbers is None or np.isnan(numbers).all():
         return False
-    values = np.unique(numbers[~np.isnan(numbers)])
-    if len(values) <= MANY or (values == np.floor(values)).all() or not np.isfinite(values).all():
+    numbers = numbers[~np.isnan(numbers)]
+    values = np.unique(numbers)
+    if len(values) <= MANY or not np.isfinite(values).all() or are_codes(values, len(numbers)):
+        return False
+    if not is_table and np.array_equal(values, np.floor(values)):
         return False
     say(
-        f"{target or 'the target'} is taken as a number ({len(values):,} values, some of them fractions), so this is regression; "
-        "--task classification takes its values as classes"
+        f"{target or 'the target'} is taken as a number ({len(values):,} values from {values[0]:g} to {values[-1]:g}), so this is "
+        "regression; --task classification takes its values as classes"
     )
     return True
+
+
+def are_codes(values: np.ndarray, n_rows: int) -> bool:
+    """Whether rising values look like classes that were numbered: 0, 1, 2, ... or 1, 2, 3, ... without a gap, and often."""
+    is_counted = values[0] in (0, 1) and np.array_equal(values, values[0] + np.arange(len(values)))
+    return is_counted and n_rows >= ROWS_EACH * len(values)
 
 
 def train(

@@ -93,7 +93,8 @@ def train(reader: Reader, output: str, *, params: dict[str, Any], asked: Asked) 
         tables, rest, format, arrangement = _arranged(tables, following, reader, asked)
         if arrangement is not None:
             arrangement.say()
-        if regression.is_regression(asked.learning.task, model, tables[0].y, tables[0].target):
+        is_table = format not in ("svmlight", "text")
+        if regression.is_regression(asked.learning.task, model, tables[0].y, tables[0].target, is_table):
             regression.train(reader, tables, iter(rest), output, learning=asked.learning, params=params, update=update)
             return
         estimator = estimator_of(model, format, tables[0].kinds, params, is_stream=following is not None)

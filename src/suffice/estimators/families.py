@@ -13,6 +13,7 @@ from ..families.bernoulli import Bernoulli
 from ..families.categorical import Categorical
 from ..families.gaussian_diagonal import GaussianDiagonal
 from ..families.gaussian_full import GaussianFull
+from ..families.gaussian_levels import GaussianLevels
 from ..families.gaussian_spherical import GaussianSpherical
 from ..families.gaussian_tied import GaussianTied
 from ..families.histogram import Histogram
@@ -58,8 +59,10 @@ def mixed_structure(reader: Any, rows: Any, n_outcomes: int) -> Any:
     """The structure of a table with columns of several kinds."""
     numbers, _, counts, bins = reader.sections
     sizes = reader.cell_sizes
+    gaussian = GaussianDiagonal.for_data(rows[:, : len(numbers)], n_outcomes)
+    gaps = reader.level_gaps(numbers)
     joint = Joint.of(
-        GaussianDiagonal.for_data(rows[:, : len(numbers)], n_outcomes),
+        GaussianLevels(n_outcomes, len(numbers), gaussian.location, gaps) if gaps.any() else gaussian,
         Categorical(n_outcomes, len(sizes), sizes),
         Poisson(n_outcomes, len(counts)),
     )

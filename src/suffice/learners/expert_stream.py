@@ -22,7 +22,7 @@ def moved(
     y: np.ndarray,
     weights: np.ndarray,
     seen: float,
-    is_conditional: bool,
+    conditional: float,
 ) -> ExpertMoments:
     """The moments after a batch; `seen` is the weight of the rows before it."""
     total = float(weights.sum())
@@ -30,7 +30,7 @@ def moved(
     rows = structure.rows(X, y, weights)
     setting = ExpertSetting(structure.n_outcomes, slope_rows=0.1 * share, gate_rows=share)
     prior = ExpertPrior.of(structure, rows, setting.gate_rows, setting.slope_rows)
-    problem = ExpertProblem(structure, rows, prior, is_conditional)
+    problem = ExpertProblem(structure, rows, prior, conditional)
     for _ in range(STEPS):
         local = problem.around(moments, setting)
         value, gradient = local.value_and_gradient(np.zeros_like(local.coordinates.centre))

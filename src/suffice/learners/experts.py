@@ -39,6 +39,7 @@ class ExpertSetting:
     by_rank: bool = False
     em: bool = True  # EM passes at the start
     steps: int = 100
+    row_share: float = 0.0  # weight of -log p(x) beside -log p(y | x)
 
 
 @dataclass(eq=False)
@@ -48,7 +49,7 @@ class ExpertProblem:
     structure: Experts
     rows: ExpertRows
     prior: ExpertPrior
-    is_conditional: bool
+    conditional: float  # 1: -log p(y | x), 0: -log p(x, y), between them -log p(y | x) - (1 - conditional) log p(x)
     coordinates: Any = None
     _first: tuple = (None,)
 
@@ -70,7 +71,7 @@ class ExpertProblem:
         own = gates.moments() if rows.missing is not None else self.prior.gates  # only missing cells look at them
         moments = ExpertMoments(own, linear[:, 0], linear[:, 1:], spread)
         scores = structure.gate_scores(rows, gates.coefficients), *structure.linear(moments, rows)
-        loss, d_gates, d_eta, d_variance, d_spread = structure.weigh(*scores, spread, rows, self.is_conditional)
+        loss, d_gates, d_eta, d_variance, d_spread = structure.weigh(*scores, spread, rows, self.conditional)
         statistics = structure.signed(rows, gates.coefficients[1], d_gates) + self.prior.gates
         d_slope = d_eta.T @ rows.vectors
         if rows.missing is not None:
@@ -149,14 +150,14 @@ def normal_scores(y: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def fitted(
-    structure: Experts, rows: ExpertRows, setting: ExpertSetting, is_conditional: bool, generator, watch: Watch = SILENT,
+    structure: Experts, rows: ExpertRows, setting: ExpertSetting, conditional: float, generator, watch: Watch = SILENT,
     tol: float = 1e-6,
 ) -> Fit:  # fmt: skip
     """The fit of one mixture of experts."""
     structure = structure.with_outcomes(setting.n_components)
     rows = structure.own(rows)
     prior = ExpertPrior.of(structure, rows, setting.gate_rows, setting.slope_rows)
-    problem = ExpertProblem(structure, rows, prior, is_conditional)
+    problem = ExpertProblem(structure, rows, prior, conditional - setting.row_share if conditional else 0.0)
     first = start(problem, setting, generator)
     if not structure.gates.in_domain(first.gates):
         raise ValueError(

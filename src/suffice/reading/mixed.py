@@ -15,8 +15,8 @@ from .guards import naming, refuse_huge
 from .labels import is_missing
 from .tables import warn_of_unseen
 
-KINDS = ("gaussian", "categorical", "bernoulli", "count", "histogram")
-PLACES = {"gaussian": 0, "histogram": 0, "categorical": 1, "bernoulli": 1, "count": 2}
+KINDS = ("gaussian", "ordinal", "categorical", "bernoulli", "count", "histogram")
+PLACES = {"gaussian": 0, "ordinal": 0, "histogram": 0, "categorical": 1, "bernoulli": 1, "count": 2}
 MAX_INTEGERS = 20  # an integer column with at most so many distinct values is categorical
 
 
@@ -49,6 +49,12 @@ class Mixed(Reader):
             all(isinstance(value, (*plain, np.generic)) for value in values),
             "categories must be plain values",
         )
+        for name, values in self.categories.items():
+            if self.kinds[name] == "ordinal":
+                is_number = all(isinstance(value, (int, float, np.number)) for value in values)
+                require(
+                    is_number and (np.diff(np.array(values, dtype=float)) > 0).all(), "levels must be numbers that rise"
+                )
 
     takes_sparse: ClassVar[Any] = False
     takes_frames: ClassVar[bool] = True
@@ -71,7 +77,7 @@ class Mixed(Reader):
         self.kinds = dict(zip(self.columns, self._found(columns), strict=True))
         self.order = np.argsort([PLACES[kind] for kind in self.kinds.values()], kind="stable")
         found = {
-            name: column.distinct() if PLACES[kind] == 1 else []
+            name: column.distinct() if PLACES[kind] == 1 or kind == "ordinal" else []
             for (name, kind), column in zip(self.kinds.items(), columns, strict=True)
         }
         self.categories = {name: values for name, values in found.items() if values}
@@ -129,7 +135,8 @@ class Mixed(Reader):
             if values is None:
                 result[:, j] = rows[:, place] if PLACES[self.kinds[self.columns[j]]] != 1 else np.nan
             else:
-                result[:, j] = np.array([*values, None], dtype=object)[:-1][rows[:, place].astype(int)]
+                codes = nearest(values, rows[:, place]) if self.kinds[self.columns[j]] == "ordinal" else rows[:, place]
+                result[:, j] = np.array([*values, None], dtype=object)[:-1][codes.astype(int)]
         return result
 
     @override
@@ -166,6 +173,12 @@ class Mixed(Reader):
             return X
         missing = np.vectorize(is_missing, otypes=[bool])(given)
         return np.where(missing, X, given)
+
+
+def nearest(levels: list, numbers: np.ndarray) -> np.ndarray:
+    """(n,) array: places of the levels that are nearest to the numbers."""
+    rising = np.array(levels, dtype=float)
+    return np.searchsorted(0.5 * (rising[1:] + rising[:-1]), numbers)
 
 
 def inferred(column: Column) -> str:

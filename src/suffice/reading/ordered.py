@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from ..saving.schema import require
 from .bins import Cuts, cuts_of, n_bins_for
-from .mixed import Mixed, inferred
+from .mixed import PLACES, Mixed, inferred
 
 FEWEST_BINNED = 3  # distinct values of a column of numbers that may be read as bins
 
@@ -48,6 +48,39 @@ class Ordered(Mixed):
             is_open = self.orders and given.get(name, "auto") == "auto" and column.kind == "whole"
             if is_open and inferred(column) == "categorical" and len(column.distinct()) >= FEWEST_BINNED:
                 found[place] = "gaussian"
+        return found
+
+    def orderable(self) -> list[str]:
+        """Columns of categories that are few whole numbers, of a kind that was not given: they may be in order."""
+        given = self._given()
+        return [
+            name for name in self.named[1]
+            if given.get(name, "auto") == "auto" and len(self.categories.get(name, [])) >= FEWEST_BINNED
+            and all(type(value) is int for value in self.categories[name])
+        ]  # fmt: skip
+
+    def in_order(self, names: list[str]) -> Ordered:
+        """The same reading with these columns of categories as levels of a number."""
+        kinds = {name: "ordinal" if name in names else kind for name, kind in self.kinds.items()}
+        order = np.argsort([PLACES[kind] for kind in kinds.values()], kind="stable")
+        return replace(self, kinds=kinds, order=order)
+
+    def rows_in_order(self, rows: np.ndarray, names: list[str]) -> np.ndarray:
+        """Raw rows of this reading as `in_order(names)` reads them."""
+        columns = {self.columns[j]: rows[:, place] for place, j in enumerate(self.order)}
+        for name in names:
+            codes, levels = columns[name], np.array(self.categories[name], dtype=float)
+            seen = ~np.isnan(codes)
+            columns[name] = np.full(len(codes), np.nan)
+            columns[name][seen] = levels[codes[seen].astype(int)]
+        return np.stack([columns[self.columns[j]] for j in self.in_order(names).order], axis=1)
+
+    def level_gaps(self, names: list[str]) -> np.ndarray:
+        """(names,) array: the smallest distance between two levels of each column; 0 of columns that have no levels."""
+        found = np.zeros(len(names))
+        for place, name in enumerate(names):
+            levels = self.categories.get(name, []) if self.kinds[name] == "ordinal" else []
+            found[place] = np.diff(np.array(levels, dtype=float)).min(initial=np.inf) if len(levels) > 1 else 0.0
         return found
 
     def _given(self) -> dict[str, str]:

@@ -79,6 +79,7 @@ PLACES = {
     "families.gaussian_correlated": "GaussianCorrelated Moments Natural",
     "families.gaussian_diagonal": "GaussianDiagonal Moments Natural",
     "families.gaussian_full": "GaussianFull",
+    "families.gaussian_levels": "GaussianLevels",
     "families.gaussian_spherical": "GaussianSpherical",
     "families.gaussian_tied": "GaussianTied",
     "families.histogram": "Histogram",

@@ -1,7 +1,7 @@
 r"""What is known of gates and experts before the rows: pseudo-rows.
 
     gates     `gate_rows` rows in every component as the data are on the whole
-    slopes    `slope_rows` rows on the line (a0, b0) of all rows:   slope_rows / 2 |(a, b) - (a0, b0)|^2 / s
+    slopes    `slope_rows` rows on the ridge line (a0, b0) of all rows:   slope_rows / 2 |(a, b) - (a0, b0)|^2 / s
     spread    `NOISE_ROWS` rows with the variance NOISE:            1/2 (NOISE_ROWS log s + NOISE_ROWS NOISE / s)
 
 s is the spread of a Gaussian target (in units of its variance over all rows), and 1 for others; a dispersion is drawn to DISPERSION.
@@ -20,6 +20,7 @@ from .experts import ExpertMoments, ExpertRows, Experts
 
 NOISE_ROWS, NOISE = 1.0, 0.003
 DISPERSION = 0.1
+RIDGES = np.logspace(0, 6, 25)  # pseudo-rows that draw the common line to a constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +93,21 @@ def _flat(structure: Experts, rows: ExpertRows, shares: np.ndarray) -> Moments:
 
 
 def pooled_line(structure: Experts, rows: ExpertRows) -> np.ndarray:
-    """(1 + size,) array: the ridge line of all rows with a target."""
+    """(1 + size,) array: the ridge line of all rows with a target, as stiff as their evidence says.
+
+    With noise s and slopes N(0, s / r) the log evidence, s at its best, is  -n/2 log(y'y - c'(G + r)^-1 c) - 1/2 log |1 + G / r|,
+    G = Z'Z and c = Z'y of centred rows.
+    """
     seen = ~np.isnan(rows.y)
     y, u, w = structure.target.working(rows.y[seen]), rows.vectors[seen], rows.weights[seen]
     total = w.sum()
     centre, mean = w @ u / total, float(w @ y) / total
     z = u - centre
-    slope = np.linalg.solve((z * w[:, None]).T @ z + np.eye(u.shape[1]), (z * w[:, None]).T @ (y - mean))
+    values, axes = np.linalg.eigh((z * w[:, None]).T @ z)
+    values = np.maximum(values, 0.0)[:, None]
+    pulls = axes.T @ ((z * w[:, None]).T @ (y - mean))
+    left = float(w @ (y - mean) ** 2) - (pulls[:, None] ** 2 / (values + RIDGES)).sum(axis=0)
+    least = np.finfo(float).eps * max(float(w @ y**2), 1e-300)
+    evidence = -0.5 * total * np.log(np.maximum(left, least)) - 0.5 * np.log1p(values / RIDGES).sum(axis=0)
+    slope = axes @ (pulls / (values[:, 0] + RIDGES[int(np.argmax(evidence))]))
     return np.concatenate([[mean - centre @ slope], slope])

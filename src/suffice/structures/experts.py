@@ -162,22 +162,23 @@ class Experts(Structure):
 
     # -- what a loss asks ---------------------------------------------------------------------------------------------
 
-    def weigh(self, gates, eta, variance, spread, rows: ExpertRows, is_conditional: bool):
-        """The loss, and its derivatives in log p(x, z), eta, V and the spread (arrays of the size of eta, the last one (K,))."""
+    def weigh(self, gates, eta, variance, spread, rows: ExpertRows, conditional: float):
+        """The loss  conditional log p(x) - log p(x, y)  (1: ncll, 0: nll), and its derivatives in log p(x, z), eta, V and the spread
+        (arrays of the size of eta, the last one (K,))."""
         if self.target.is_compiled:
             slopes = np.empty_like(gates)
-            loss = weigh_gaussian(gates, eta, variance + spread, rows.y, rows.weights, is_conditional, slopes)
+            loss = weigh_gaussian(gates, eta, variance + spread, rows.y, rows.weights, float(conditional), slopes)
             return loss, gates, eta, slopes, slopes.sum(axis=0)
-        return self.weigh_plainly(gates, eta, variance, spread, rows, is_conditional)
+        return self.weigh_plainly(gates, eta, variance, spread, rows, conditional)
 
-    def weigh_plainly(self, gates, eta, variance, spread, rows: ExpertRows, is_conditional: bool):
+    def weigh_plainly(self, gates, eta, variance, spread, rows: ExpertRows, conditional: float):
         """`weigh` of every target, readable: the twin of the compiled one of a Gaussian target."""
         seen = ~np.isnan(rows.y)
         y = np.where(seen, rows.y, 0.0)[:, None]
         value, d_eta, d_variance, d_spread = self.target.terms(y, eta, variance, spread)
         joint = gates + np.where(seen[:, None], value, 0.0)
         log_gates, log_joint = logsumexp(gates, axis=1), logsumexp(joint, axis=1)
-        free = rows.weights * seen * is_conditional
+        free = rows.weights * seen * conditional
         loss = float(free @ log_gates - rows.weights @ log_joint)
         share = rows.weights[:, None] * np.exp(joint - log_joint[:, None])
         d_gates = free[:, None] * np.exp(gates - log_gates[:, None]) - share

@@ -13,25 +13,30 @@ from ...structures.committee import Committee, Member, joined
 from ...structures.experts import Experts
 from ...structures.predictive import Predictive
 from ..folds import deal
-from ..stacking import Stack, best_width, stacked
+from ..stacking import ENOUGH_ROWS, Stack, best_width, likeliest_width, stacked
 
 MANY = 2000  # rows
 ROWS_EACH = 10  # rows for every component
 COEFFICIENTS = 3  # of all experts together, for every row
 NUMBERS = 40_000  # rows times what an expert sees of a row: a table with more is dealt less often
+MOST_ROW_SHARE = 0.5  # of -log p(x) beside -log p(y | x)
 MOST_HELD = 4000  # held-out rows that the width is taken from
 
 
-def candidates(n_rows: int, n_components: int | str, steps: int, size: int = 1) -> list[ExpertSetting]:
+def candidates(
+    n_rows: int, n_components: int | str, steps: int, size: int = 1, missing: float = 0.0
+) -> list[ExpertSetting]:
     """Settings to stack: from stiff to loose, begun at clusters of the rows or at levels of the target.
 
-    `size` is how many numbers an expert sees of a row.
+    `size` is how many numbers an expert sees of a row, `missing` the share of the cells that are missing: the more there are, the more
+    it counts that gates know the rows and not the target alone.
     """
     K, L = (8, 16) if n_rows <= MANY else (16, 32)
     is_given = not isinstance(n_components, str)
     if is_given:
         K = L = max(1, min(int(n_components), n_rows))  # no more than there are rows
     found = [
+        ExpertSetting(1, 1000.0, 1.0, em=False),
         ExpertSetting(1, 1.0, 1.0, em=False),
         ExpertSetting(4, 1.0, 1.0),
         ExpertSetting(K, 0.1, 0.1, 10.0, by_rank=True, em=False),
@@ -41,9 +46,10 @@ def candidates(n_rows: int, n_components: int | str, steps: int, size: int = 1) 
         ExpertSetting(L, 0.001, 0.01, 10.0, by_rank=True, em=False),
     ]
     if is_given:
-        found = [ExpertSetting(K, 1.0, 1.0), *(each for each in found[2:] if each.n_components == K)]
+        found = [ExpertSetting(K, 1.0, 1.0), *(each for each in found[3:] if each.n_components == K)]
     most = n_rows if is_given else max(1, min(n_rows // ROWS_EACH, COEFFICIENTS * n_rows // size))
-    return [replace(each, steps=steps) for each in found if each.n_components <= most]
+    share = min(MOST_ROW_SHARE, missing)
+    return [replace(each, steps=steps, row_share=share) for each in found if each.n_components <= most]
 
 
 def deals(n_rows: int, n_members: int | str, has_gaps: bool = False, size: int = 1) -> tuple[int, int]:
@@ -74,8 +80,9 @@ class StackedExperts:
         seen = ~np.isnan(y)
         n = int(seen.sum())
         size = structure.design.size
-        tried = candidates(n, self.n_components, self.steps, size)
-        n_deals, n_parts = deals(n, self.n_members, bool(np.isnan(X).any()), size)
+        missing = float(np.isnan(X).mean())
+        tried = candidates(n, self.n_components, self.steps, size, missing)
+        n_deals, n_parts = deals(n, self.n_members, missing > 0, size)
         levels = np.quantile(y[seen], np.linspace(0.1, 0.9, 9))
         classes = np.where(seen, np.searchsorted(levels, np.where(seen, y, 0.0)), -1)
         parts = np.empty((n_deals, len(y)), dtype=np.int64)
@@ -104,6 +111,8 @@ class StackedExperts:
                 found.append(arrays)
         shares, eta, variance = np.concatenate(found, axis=2)
         whole = Predictive(structure.target, shares, eta, variance, np.zeros(eta.shape[1]))
+        if len(held) < ENOUGH_ROWS:
+            return likeliest_width(lambda width: replace(whole, width=width).log_density(y[held]), weights[held])
         return best_width(lambda width: replace(whole, width=width).cdf(y[held]), weights[held])
 
 

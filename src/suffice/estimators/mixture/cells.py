@@ -18,10 +18,13 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from ...engines.threads import shards
+from ...families.gaussian_levels import level_shares
 from ...losses.base import posteriors
 from ...structures.words import Words
+from .runs import log_joint
 
 CELLS = 1 << 23  # rows times components times columns that are held at once
+LEAST = 1e-12  # of a probability
 
 
 class CellAnswers:
@@ -64,8 +67,9 @@ class CellAnswers:
 
         Returns
         -------
-        Of a column of categories: ndarray of shape (n_samples, n_categories). Of numbers and counts: (shares, means, variances), each
-        of shape (n_samples, n_components_): the mixture that the number follows. Of a list of columns: a dict with an entry for each.
+        Of a column of categories or of levels in order: ndarray of shape (n_samples, n_categories). Of numbers and counts: (shares,
+        means, variances), each of shape (n_samples, n_components_): the mixture that the number follows. Of a list of columns: a
+        dict with an entry for each.
         """
         several = not isinstance(columns, (str, int, np.integer))
         found = [self._found_column(column) for column in (columns if several else [columns])]
@@ -135,15 +139,7 @@ class CellAnswers:
         return found
 
     def _distribution(self, rows: np.ndarray, shares: np.ndarray, column: int) -> Any:
-        model, place = self._stored_model, self._reader_.place_of(column)
-        number = int(np.searchsorted(model.cuts, place, side="right"))
-        family, own, part = model.families[number], self.moments_.columns[number], model.split(rows)[number]
-        j = place - (model.cuts[number - 1] if number else 0)
-        categories = family.cell_shares(own, j)
-        if categories is not None:
-            return shares @ categories
-        mean, variance = family.cell_prediction(own, part, j)
-        return shares, np.broadcast_to(mean, shares.shape), np.broadcast_to(variance, shares.shape)
+        return distribution(self._stored_model, self.moments_, self._reader_, rows, shares, column)
 
     def _found_column(self, column: Any) -> int:
         """The place of a column among the person's."""
@@ -158,3 +154,48 @@ class CellAnswers:
                 f"there is no column {column!r}: the model has {shown}, and the places 0 to {len(names) - 1}"
             )
         return names.index(str(column))
+
+
+def distribution(model: Any, moments: Any, reader: Any, rows: np.ndarray, shares: np.ndarray, column: int) -> Any:
+    """What components with these shares (n, K) say of a column: `CellAnswers.conditional`."""
+    place = reader.place_of(column)
+    number = int(np.searchsorted(model.cuts, place, side="right"))
+    family, own, part = model.families[number], moments.columns[number], model.split(rows)[number]
+    j = place - (model.cuts[number - 1] if number else 0)
+    categories = family.cell_shares(own, j)
+    if categories is not None:
+        return shares @ categories
+    mean, variance = family.cell_prediction(own, part, j)
+    levels = reader.values_of(column)
+    if levels is not None and len(mean) == 1:  # of independent columns: the levels of a number
+        return shares @ level_shares(levels.astype(float), mean[0], variance[0])
+    return shares, np.broadcast_to(mean, shares.shape), np.broadcast_to(variance, shares.shape)
+
+
+def cell_scores(
+    found: Any, reader: Any, judged: np.ndarray, without: np.ndarray, weights: np.ndarray, engine: Any
+) -> list[np.ndarray]:
+    """Of every column, log p(cell | what is left of its row) of its hidden cells, times the weights of their rows.
+
+    `found` is (problem, fit); `without` are the rows `judged` without what was hidden.
+    """
+    scores = log_joint(found, without, engine)
+    shares = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+    model, moments, result = found[0].model, found[1].moments, []
+    for column in range(judged.shape[1]):
+        place = reader.place_of(column)
+        hidden = np.flatnonzero(np.isnan(without[:, place]) & ~np.isnan(judged[:, place]))
+        said = distribution(model, moments, reader, without[hidden], shares[hidden], column)
+        levels = reader.values_of(column) if reader.kinds[reader.columns[column]] == "ordinal" else None
+        result.append(weights[hidden] * log_cells(said, judged[hidden, place], levels))
+    return result
+
+
+def log_cells(found: Any, values: np.ndarray, levels: np.ndarray | None) -> np.ndarray:
+    """(n,) array: log p of cells under their distributions; `values` are numbers, levels or codes."""
+    if isinstance(found, tuple):
+        shares, mean, variance = found
+        each = -0.5 * (np.log(2 * np.pi * variance) + (values[:, None] - mean) ** 2 / variance)
+        return logsumexp(each, axis=1, b=shares)
+    codes = values if levels is None else np.searchsorted(levels, values)
+    return np.log(np.maximum(found[np.arange(len(values)), codes.astype(int)], LEAST))

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from ...choosing.readings import ordered_columns
 from ...families.bernoulli import Bernoulli
 from ...families.categorical import Categorical
 from ...families.multinomial import Multinomial
 from ...families.poisson import Poisson
+from ...learners.starts import distinct
 from ...reading.ordered import Ordered
 from ...reading.tables import Codes, Counts, Flags
 from ...reading.words import Words
@@ -20,7 +22,10 @@ from ...structures.words import Words as WordStructure
 from ..families import mixed_structure, shown_columns
 from ..kinds import Path, Seed
 from .base import Mixture
+from .cells import cell_scores
 from .sections import documented
+
+FEWEST_ROWS = 50  # different ones of a table whose cells say whether few whole numbers are in order
 
 
 @documented
@@ -216,7 +221,9 @@ class MixedMixture(Mixture):
 
     PARAMETERS
     kinds : dict {column: kind}, list of kinds, one kind or "auto", default="auto"
-        "gaussian", "categorical", "bernoulli" or "count", as in `suffice.MixedNB`.
+        "gaussian", "categorical", "bernoulli" or "count", as in `suffice.MixedNB`, or "ordinal": few whole numbers in order, levels of
+        a number that is Gaussian in every component. By default few whole numbers are "ordinal" or "categorical", as says more of
+        held-out cells (where n_components="auto").
 
     ATTRIBUTES
     kinds_ : dict {column: kind}
@@ -268,6 +275,30 @@ class MixedMixture(Mixture):
     @override
     def _structure(self, reader: Any, rows: Any, n_outcomes: int, weights: np.ndarray) -> Any:
         return mixed_structure(reader, rows, n_outcomes)
+
+    @override
+    def _settled(self, reader: Any, rows: Any, weights: np.ndarray, generator: Any, watch: Any, engine: Any) -> Any:
+        """Few whole numbers become levels in order where these say more of hidden cells (`choosing.readings`)."""
+        names = reader.orderable()
+        X, _, own_weights = distinct(rows, np.zeros(len(rows)), weights)
+        if not names or len(X) < FEWEST_ROWS:
+            return rows
+
+        def score(is_ordered, held_out, size, child):
+            own = reader.in_order(names) if is_ordered else reader
+            fitted, judged, without = (
+                reader.rows_in_order(part, names) if is_ordered else part
+                for part in (held_out.fitted, held_out.judged, held_out.without)
+            )
+            nothing = np.full(len(fitted), -1)
+            found = self._one(own, fitted, held_out.weights, nothing, size, child, None, watch, engine)
+            return cell_scores(found, own, judged, without, held_out.judged_weights, engine)
+
+        places = [reader.columns.index(name) for name in names]
+        names = ordered_columns(X, own_weights, names, places, generator.spawn(1)[0], score)
+        rows, settled = reader.rows_in_order(rows, names), reader.in_order(names)
+        reader.kinds, reader.order = settled.kinds, settled.order
+        return rows
 
     @override
     def _expose(self, model: Any, moments: Any) -> None:

@@ -52,6 +52,10 @@ class Runs:
         """Weighted means as the location, so that a row of weight 2 is the row twice (only rounding and variational priors see it)."""
         return model if (weights == weights[0]).all() else model.centred(rows, weights)
 
+    def _settled(self, reader: Any, rows: Any, weights: np.ndarray, generator, watch: Watch, engine: Engine) -> Any:
+        """Rows as the reader takes them once training has decided what it leaves open."""
+        return rows
+
     # -- several mixtures ---------------------------------------------------------------------------------------------
 
     @property
@@ -78,6 +82,8 @@ class Runs:
     ):
         """(problem, fit) of the mixture that answers: the components of all members, of a number that was given or chosen. Where the
         rows are a sample, `all_rows(model)` are fitted in the end, by one member."""
+        if self._is_auto and all_rows is None:
+            rows = self._settled(reader, rows, weights, generator, watch, engine)
         template = self._structure(reader, rows, 1, weights)
         n = 1 if all_rows is not None else self._n_members(template, rows.shape[0])
         size: Any = self.n_components
@@ -215,9 +221,13 @@ class Runs:
         return 1000 if self.batch_size is None else int(self.batch_size)
 
 
-def log_rows(found: tuple[MixtureProblem, Fit], X, engine: Engine) -> np.ndarray:
-    """(n,) array: log p(x) of other rows."""
+def log_joint(found: tuple[MixtureProblem, Fit], X, engine: Engine) -> np.ndarray:
+    """(n, K) array: log p(x, z) of other rows without the base measure."""
     problem, fit = found
     form, nothing = problem.model.form(X), np.zeros(X.shape[0])
-    scores = Rows(form, nothing, nothing, engine=engine).scores(form.coefficients(fit.moments))
-    return logsumexp(scores, axis=1) + problem.model.log_base_measure(X)
+    return Rows(form, nothing, nothing, engine=engine).scores(form.coefficients(fit.moments))
+
+
+def log_rows(found: tuple[MixtureProblem, Fit], X, engine: Engine) -> np.ndarray:
+    """(n,) array: log p(x) of other rows."""
+    return logsumexp(log_joint(found, X, engine), axis=1) + found[0].model.log_base_measure(X)

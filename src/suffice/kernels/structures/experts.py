@@ -11,8 +11,8 @@ LOG_2PI = 1.8378770664093453
 
 
 @compiled
-def weigh_gaussian(gates, means, variance, y, weights, is_conditional, slopes):
-    """The weighted sum of -log p(y | x) (or of -log p(x, y)) over the rows; derivatives take the place of what was given.
+def weigh_gaussian(gates, means, variance, y, weights, conditional, slopes):
+    """The weighted sum of  conditional log p(x) - log p(x, y)  over the rows; derivatives take the place of what was given.
 
     gates (n, K): log p(x, z), then the derivative in it.  means (n, K): E[y | x, z], then the derivative in it.  variance (n, K), or
     (1, K) where all rows have the same.  slopes (n, K): the derivative in the variance.  A row whose y is NaN has no target: it
@@ -49,11 +49,9 @@ def weigh_gaussian(gates, means, variance, y, weights, is_conditional, slopes):
         log_gates, log_joint = gate_top + math.log(gate_sum), top + math.log(joint_sum)
         if not has_target:
             total -= weights[i] * log_gates
-        elif is_conditional:
-            total += weights[i] * (log_gates - log_joint)
         else:
-            total -= weights[i] * log_joint
-        free = weights[i] / gate_sum if has_target and is_conditional else 0.0
+            total += weights[i] * (conditional * log_gates - log_joint)
+        free = conditional * weights[i] / gate_sum if has_target else 0.0
         for k in range(K):
             if not has_target:
                 gates[i, k] = -weights[i] * alone[k] / gate_sum
