@@ -96,7 +96,7 @@ def test_a_fit_that_the_callback_stopped_goes_on(tmp_path, learner):
     half = SigmoidBeliefNetwork(**options, checkpoint=path, callback=lambda line: line["pass"] < 3).fit(X)
     assert half.stopped_ == "stopped by the callback" and half.n_iter_ == len(half.history_) == 3
     rest = SigmoidBeliefNetwork(**options, resume=path).fit(X)
-    assert rest.stopped_ == "6 passes were made"
+    assert rest.stopped_ == "all 6 passes of its schedule were made"
     np.testing.assert_array_equal(rest.weights_[0], whole.weights_[0])
     if learner == "mcem":  # the result of "gibbs" is a mean over passes
         same(load_network(path), half.network_)

@@ -37,7 +37,7 @@ class Stop(Enum):
     CLOSED_FORM = "closed form", True
     ONE_PASS = "one pass over the batch", True
     LIKELIHOOD = "maximum likelihood was kept: {reason}", True
-    SCHEDULE = "{n} passes were made", True  # a learner that has a fixed number of them
+    SCHEDULE = "all {n} passes of its schedule were made", True  # a learner that has a fixed number of them
     PASSES = "{n} passes were made, and no more are allowed", False
     LINE_SEARCH = (
         "no lower point was found along the last direction of the minimiser, and its gradient is not zero",
