@@ -447,3 +447,17 @@ def test_a_pull_in_place_is_that_of_the_moments():
         case.model.flat(case.model.pulled(state, case.prior, 0.3)), case.model.flat(plain), strict=True
     ):
         np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-10)
+
+
+def test_a_start_below_the_learners_own_does_not_end_it():
+    """Stochastic passes over words begin at the prior, whose F may be above that of the start: that is no sign of convergence."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(3, size=1500)
+    X = sparse.csr_matrix(generator.poisson(0.2 + 0.3 * (np.arange(60) % 3 == y[:, None])).astype(float))
+    model = Words((Multinomial.for_data(X, 3),))
+    problem = Problem(model, X, y, np.ones(len(y)), loss_named("hinge"))
+    statistics = problem.statistics()
+    problem = replace(problem, prior=replace(model.pseudo_counts(statistics, 1.0), mass=np.ones(3)))
+    found = fit(Stochastic(), problem, model.smoothed_maximum_likelihood(statistics), max_epochs=200)
+    assert found.first.objective < found.history["objective"][0]
+    assert found.measure.objective < 0.9 * found.first.objective
