@@ -12,7 +12,8 @@ import numpy as np
 from .stacking import mixture_weights
 
 GAIN = 1e-3  # share of the log-loss by which more components must be better
-TRUST, LEAST, MOST = 50.0, 0.1, 3  # rows, the smallest share, members
+TRUST, LEAST, MOST = 20.0, 0.1, 3  # rows, the smallest share, members
+NATS = 4.0  # that the whole losses of two models must differ by for the better one to count e times as much: fits share most rows
 PLENTY, LEAST_FITS = 1000.0, 10.0  # fits by maximum likelihood: there is time for all, and none for training
 SAMPLE, LEAST_COMPARED = 1_000, 3.0  # rows that tell how long a default fit takes, and how many of them a comparison is
 
@@ -38,12 +39,12 @@ def weighed(tried: list[Candidate]) -> list[tuple[Candidate, float]]:
     """The models that answer together with their shares, the largest first: one alone where more of them lose.
 
     Shares w maximise  sum_i log sum_c w_c p_c(y_i | x_i)  over the rows held out and TRUST more rows, which are shared out by the
-    models' whole losses, q_c ~ exp(-sum_i loss_ci): few rows cannot tell more than which models are the better ones.
+    models' whole losses, q_c ~ exp(-sum_i loss_ci / NATS): few rows cannot tell more than which models are the better ones.
     """
     losses = np.stack([each.losses for each in tried])
     n = losses.shape[1]
     whole = losses.sum(axis=1)
-    trusted = np.exp(whole.min() - whole)
+    trusted = np.exp((whole.min() - whole) / NATS)
     trusted = np.maximum(TRUST * trusted / trusted.sum(), 1e-9)
     row_weights = np.full(n + len(tried), 1.0)
     row_weights[n:] = trusted

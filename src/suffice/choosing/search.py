@@ -14,7 +14,6 @@ import numpy as np
 from .priors import ENOUGH, Setting
 
 PLAIN = Setting(0.0)
-HOPELESS = 0.5  # standard errors by which a richer setting loses at the strength of the best so far, and is not tried at others
 Walk = Generator[tuple[Any, Any], Any, Any]
 
 
@@ -97,13 +96,12 @@ class Tried:
                 break
 
     def against(self, setting: Setting, strengths: Sequence[float], reach: int, evidence: float) -> Walk:
-        """Whether a richer setting, at its best strength within `reach` steps of the path, beats the best so far by `evidence`
-        standard errors; if not, it is as if it had not been tried."""
+        """Whether a richer setting beats the best so far by `evidence` standard errors, at the same strength or, where it is better
+        there, at one within `reach` steps of the path; if not, it is as if it had not been tried."""
         before = self.best()
         place, found = list(strengths).index(setting.strength), [setting]
-        lost = (yield from self.score(setting)) - self.scores[before]
-        is_hopeless = np.isfinite(lost) and lost > HOPELESS * self.error(before, setting)
-        for way in () if is_hopeless else (1, -1):
+        loses = (yield from self.score(setting)) > self.scores[before]
+        for way in () if loses else (1, -1):
             for step in range(1, reach + 1):
                 if not 0 <= place + way * step < len(strengths):
                     break

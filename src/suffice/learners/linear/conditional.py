@@ -51,6 +51,7 @@ class Conditional:
         K = self.sums.n_classes
         sizes = [1, *(part.size for part in self.parts)]
         self.cuts, self.shape = np.cumsum(sizes)[:-1], (sum(sizes), K)
+        self.places = [slice(end - size, end) for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True)]
         self.metrics = self._metrics(np.split(np.arange(self.shape[0]), self.cuts))
         self.total = max(float(self.weights.sum()), 1e-300)
 
@@ -125,7 +126,7 @@ class Conditional:
         x, T = x.reshape(self.shape), np.empty(self.shape)
         for rows, metric in self.metrics:
             T[rows] = metric.parameters(x[rows])
-        return np.split(T, self.cuts)
+        return [T[place] for place in self.places]
 
     # -- the search ---------------------------------------------------------------------------------------------------
 

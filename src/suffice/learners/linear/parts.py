@@ -21,6 +21,7 @@ coefficient of "was seen", unless another column tells of the gap (then that one
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -121,8 +122,13 @@ class NumbersPart(LinearPart):
             return w, np.exp(np.clip(T[d:], -LIMIT, LIMIT))
         return w, np.repeat(self._tied(w)[0][:, None], w.shape[1], axis=1)
 
+    @cached_property
+    def _totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """A and F2."""
+        return self.wl.sum(axis=1), self.f2.sum(axis=1)
+
     def _tied(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        A, F2, B = self.wl.sum(axis=1), self.f2.sum(axis=1), (self.w0 * w * w).sum(axis=1)
+        (A, F2), B = self._totals, (self.w0 * w * w).sum(axis=1)
         root = np.sqrt(A * A + 4.0 * F2 * B)
         return (A + root) / (2.0 * F2), root, A, B
 
@@ -131,7 +137,7 @@ class NumbersPart(LinearPart):
         d = len(self.w0)
         if self.is_tied:
             u, _, A, B = self._tied(T)
-            value = 0.5 * float((B / u - A * np.log(u) + u * self.f2.sum(axis=1)).sum()) - float((self.f1 * T).sum())
+            value = 0.5 * float((B / u - A * np.log(u) + u * self._totals[1]).sum()) - float((self.f1 * T).sum())
             return value, self.w0 * T / u[:, None] - self.f1
         w, log_u = T[:d], np.clip(T[d:], -LIMIT, LIMIT)
         u = np.exp(log_u)
@@ -142,6 +148,9 @@ class NumbersPart(LinearPart):
 
     @override
     def put(self, T, dense, cells):
+        if self.is_tied and not len(self.gaps):
+            dense[self.dense] = T
+            return T, T  # no precision is asked for
         w, u = self.precisions(T)
         dense[self.dense] = w
         if not self.is_tied:
