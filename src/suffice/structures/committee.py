@@ -83,9 +83,8 @@ class Committee:
 
         found = np.concatenate(list(self._each(of_part, X, n_threads)))
         with np.errstate(over="ignore"):
-            return self.location + self.scale * found[:, 0], np.minimum(
-                (self.width * self.scale) ** 2 * found[:, 1], WIDEST
-            )
+            variance = np.square(self.width * self.scale) * found[:, 1]
+            return self.location + self.scale * found[:, 0], np.minimum(variance, WIDEST)
 
     def log_density(self, X: np.ndarray, y: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """(n,) array: log p(y | x); where the target cannot be y, -infinity."""
