@@ -25,12 +25,8 @@ from .state import State
 from .step_sizes import StepSize, is_schedule
 
 MIN_RATE = 1e-8
-MOST_STEPS = (
-    250  # mini-batches of a pass; larger ones of more rows lower F as fast (200,000 x 50 x 5: 200, 400 or 800 rows)
-)
-EVERY = (
-    4  # passes with a step per row, after which F is measured; the first one, and those that try another rate, are too
-)
+MOST_STEPS = 250  # mini-batches of a pass: larger ones of more rows lower F as fast
+EVERY = 4  # passes with a step per row, after which F is measured; so are the first one and those that try another rate
 
 
 @dataclass(frozen=True)

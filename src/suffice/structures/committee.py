@@ -16,9 +16,7 @@ from .predictive import WIDEST, Predictive
 from .targets import Target
 
 PART = 4096  # rows at a time
-FULL = (
-    0.1  # weight from which all fits of a candidate answer; of those below it a share, as their average counts for less
-)
+FULL = 0.1  # weight from which all fits of a candidate answer; below it a share of them
 
 
 @dataclass(frozen=True, eq=False)

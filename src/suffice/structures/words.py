@@ -24,9 +24,7 @@ from .joint import Joint
 
 FEW_ROWS = 100  # below this the general loop with its exact search is fast enough
 FEW_BITS = 1000  # the same of Bernoulli columns
-LEAST = (
-    1e-5  # weights of a row's outcomes up to which a stochastic pass leaves them out: far below the noise of its steps
-)
+LEAST = 1e-5  # weights of outcomes that a stochastic pass leaves out: far below the noise of its steps
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,7 @@ SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
 START = 0.05  # size of the multipliers that break the symmetry of topics
 FULL = 4  # every so many passes no document is left out
 REST = 0.3  # documents that wanted less than this share of the tolerance are left out of the others
-PATIENCE = (
-    60_000  # looks at a counter (a tenth of a millisecond or two) before a thread that waits for others goes to sleep
-)
+PATIENCE = 60_000  # looks at a counter (.1 to .2 ms) before a thread that waits for others goes to sleep
 SHARD = 256  # documents whose contributions one thread fills at a time
 PARTS = 4  # of the words: threads take a block's steps part by part
 ROOM = 0.25  # share of the prior's counts that is left with them
