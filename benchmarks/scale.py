@@ -15,6 +15,13 @@ import numpy as np
 from . import scale_peers
 
 ROWS, COLUMNS, BLOCKS, COMPONENTS, PASSES = 2_000_000, 20, 16, 5, 10
+OPTIONS: dict = {
+    "n_workers": 2,
+    "threads_per_worker": 1,
+    "dashboard_address": None,
+    "host": "127.0.0.1",
+    "silence_logs": 50,
+}
 
 
 @dataclass(frozen=True)
@@ -39,10 +46,6 @@ class Drawn:
 def cpu() -> float:
     own = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in own)
-
-
-def seconds_of_process() -> float:
-    return cpu()
 
 
 def fitted(chosen):
@@ -70,20 +73,13 @@ def run() -> None:
         return
     from suffice import DaskEngine
 
-    options = {
-        "n_workers": 2,
-        "threads_per_worker": 1,
-        "dashboard_address": None,
-        "host": "127.0.0.1",
-        "silence_logs": 50,
-    }
-    with LocalCluster(**options) as cluster, Client(cluster) as client:
+    with LocalCluster(**OPTIONS) as cluster, Client(cluster) as client:
         fitted(DaskEngine(client, keep=True))  # imports
         began, before = time.perf_counter(), cpu()
-        first = sum(client.run(seconds_of_process).values())
+        first = sum(client.run(cpu).values())
         there = fitted(DaskEngine(client, keep=True))
         took, own = time.perf_counter() - began, cpu() - before
-        work = own + sum(client.run(seconds_of_process).values()) - first
+        work = own + sum(client.run(cpu).values()) - first
     same = np.array_equal(here.moments_.flat(), there.moments_.flat())
     print(f"two dask workers   {took:6.1f} s  {work:6.1f} CPU s  ({work / threads[1]:.2f} times)  equal bits: {same}")
     scale_peers.compare()

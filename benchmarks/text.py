@@ -28,6 +28,7 @@ from sklearn.svm import LinearSVC
 from suffice import MultinomialNB, datasets
 from suffice.families.multinomial import Multinomial
 from suffice.losses import loss_named
+from suffice.structures.words import Words
 
 SETS = ("webkb", "r8", "r52", "20ng", "imdb")
 STRENGTHS = {"counts": [0.001, 0.003, 0.01, 0.03, 0.1], "l2": [0.1, 0.3, 1, 3, 10], "tfidf": [0.1, 0.3, 1, 3, 10]}
@@ -213,7 +214,7 @@ def epochs(name: str = "20ng", n_passes: int = 10, repeats: int = 5) -> None:
     X, y = data.X_train, np.unique(data.y_train, return_inverse=True)[1]
     K, weights = int(y.max()) + 1, np.ones(X.shape[0])
     W = np.random.default_rng(0).random((X.shape[1], K))
-    model = Multinomial.for_data(X, K)
+    model = Words((Multinomial.for_data(X, K),))
     start = model.statistics(X, y, weights)
     start = start + model.pseudo_counts(start, 0.1)
     for loss in ("hinge", "ncll"):

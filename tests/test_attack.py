@@ -205,11 +205,22 @@ def test_parameters_set_to_nonsense_are_named_by_every_answer():
 
 @pytest.mark.parametrize(
     ("seed", "number"),
-    [(201, 2382), (202, 2514), (202, 4254), (203, 4575), (521, 2403), (524, 1800), (601, 1757), (801, 176)],
+    [
+        (201, 2382),
+        (202, 2514),
+        (202, 4254),
+        (203, 4575),
+        (521, 2403),
+        (524, 1800),
+        (601, 1757),
+        (801, 176),
+        (811, 10524),
+    ],
 )
 def test_what_the_storm_found_once(seed, number):
     """Weights beside which a prior is nothing, squares of 1e166, flags that BLAS raises for no number of its answer; a column of 1e99
-    whose mean is 1e83 off it, components whose counts of 1e-300 vanish, rows too far away for a score; a covariance of 1e362.
+    whose mean is 1e83 off it, components whose counts of 1e-300 vanish, rows too far away for a score; a covariance of 1e362; a weight
+    of 1e30, beside which a variance vanishes.
     """
     report = storm(1, seed, number)
     assert not report.bad, report.bad
@@ -253,6 +264,20 @@ def test_parts_of_a_stream_are_of_their_own_classes():
     groups = suffice.MixtureClassifier(2, prior=1.0, max_epochs=1, random_state=0).fit(X, y)
     with pytest.raises(ArchiveError, match=r"_stream\.stepped must be Moments or None"):
         load(forged(groups, lambda _, held: held["_stream"]["fields"].update(stepped=held["choice_"])))
+
+
+def test_numbers_of_a_file_fit_into_arrays():
+    """A setting of -1, an amount of 2**70 and a scale of 1e300: `partial_fit` and `predict` failed otherwise than by a ValueError."""
+    X = [np.arange(6.0).reshape(3, 2) + k for k in range(6)]
+    chains = suffice.HMMClassifier(1, prior=1.0, max_epochs=1, random_state=0).fit(X, [0, 1] * 3)
+    with pytest.raises(ArchiveError, match=r"choice_\.setting must be of chains"):
+        load(forged(chains, lambda _, held: held["choice_"]["fields"].update(setting=-1)))
+    chain = suffice.PoissonHMM(2, max_iter=1, random_state=0).partial_fit([X[0]])
+    with pytest.raises(ArchiveError, match=r"ChainPrior\.amount"):
+        load(forged(chain, lambda _, held: held["_stream"]["fields"]["prior"]["fields"].update(amount=2**70)))
+    line = suffice.GaussianRegressor().fit(X[0], [0.0, 1.0, 2.0])
+    again = load(forged(line, lambda _, held: held["committees_"][0]["fields"].update(scale=1e300)))
+    assert np.isfinite(again.predict(X[0], return_std=True)[1]).all()
 
 
 def test_arrays_of_bins_and_categories_are_numbers():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import suffice
-from suffice.reading.frames import columns_of
+from suffice.reading.frames import columns_of, side_by_side
 from suffice.saving import load, save
 
 pd = pytest.importorskip("pandas")
@@ -263,3 +263,12 @@ def test_labels_of_every_library():
     for series in (pd.Series(y), pl.Series(y), pa.array(y), pa.chunked_array([y]), pl.Series(y, dtype=pl.Categorical)):
         model = suffice.GaussianNB(loss="nll", random_state=0).fit(X, series)
         np.testing.assert_array_equal(model.predict_proba(X), wanted)
+
+
+@pytest.mark.parametrize("n_columns", [1, 7, 8, 9, 20])
+def test_columns_side_by_side_are_the_same_by_compiled_copies(n_columns, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(9000, n_columns))
+    columns = [X[:, j] if j % 3 else np.ascontiguousarray(X[:, j]) for j in range(n_columns)]
+    for many in (10**9, 0):
+        monkeypatch.setattr("suffice.reading.frames.MANY", many)
+        np.testing.assert_array_equal(side_by_side(columns, 9000), X)

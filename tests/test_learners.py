@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -387,3 +387,77 @@ def test_a_prior_outside_the_domain_is_named(case):
     problem = case.problem("ncll", prior=0.0 * case.prior)
     with pytest.raises(ValueError, match="prior lies outside the domain"):
         Incremental().init(problem, case.moments, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "ncll"])
+@pytest.mark.parametrize("structure", ["multinomial", "bernoulli"])
+def test_history_says_which_passes_were_measured(structure, loss):
+    """A pass over words costs as much as F: most are not measured, and what the history says of the others is exact."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(3, size=1200)
+    X = sparse.csr_matrix((generator.random((1200, 40)) < 0.1 + 0.2 * (np.arange(40) % 3 == y[:, None])).astype(float))
+    family = {"multinomial": Multinomial, "bernoulli": Bernoulli}[structure].for_data(X, 3)
+    model = (Words if structure == "multinomial" else BernoulliWords)((family,))
+    weights = np.ones(len(y))
+    problem = Problem(model, X, y, weights, loss_named(loss))
+    statistics = problem.statistics()
+    problem = replace(
+        problem, prior=model.pseudo_counts(statistics, 5.0) + model.smoothed_maximum_likelihood(statistics)
+    )
+    kept = []
+    found = fit(Recording(kept), problem, problem.prior, max_epochs=23, tol=0.0)
+    measured = np.flatnonzero(found.history["measured"])
+    objective, best = np.array(found.history["objective"]), np.array(found.history["best"])
+    assert len(kept) == 23 and measured[0] == 0 and measured[-1] == 22 and len(measured) < 23
+    for number in measured:
+        assert objective[number] == pytest.approx(problem.measure(kept[number]).objective, rel=1e-9)
+    np.testing.assert_array_equal(best, np.minimum.accumulate(objective))
+    between = np.setdiff1d(np.arange(23), measured)
+    np.testing.assert_array_equal(objective[between], objective[between - 1])
+    assert found.measure.objective == pytest.approx(problem.measure(found.moments).objective, rel=1e-9)
+
+
+@dataclass(frozen=True)
+class Recording(Stochastic):
+    """It notes where it is after every pass."""
+
+    kept: list = field(default_factory=list)
+
+    def __init__(self, kept) -> None:
+        super().__init__()
+        object.__setattr__(self, "kept", kept)
+
+    def step(self, problem, state):
+        state = super().step(problem, state)
+        self.kept.append(state.moments)
+        return state
+
+    def measured(self, problem, state):
+        state = super().measured(problem, state)
+        if self.kept and state.n_passes == len(self.kept):
+            self.kept[-1] = state.moments
+        return state
+
+
+def test_a_pull_in_place_is_that_of_the_moments():
+    case = registry.cases()["multinomial"]
+    state = case.model.state_of(case.moments)
+    plain = super(Words, case.model).pulled(case.model.state_of(case.moments), case.prior, 0.3)
+    for mine, other in zip(
+        case.model.flat(case.model.pulled(state, case.prior, 0.3)), case.model.flat(plain), strict=True
+    ):
+        np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-10)
+
+
+def test_a_start_below_the_learners_own_does_not_end_it():
+    """Stochastic passes over words begin at the prior, whose F may be above that of the start: that is no sign of convergence."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(3, size=1500)
+    X = sparse.csr_matrix(generator.poisson(0.2 + 0.3 * (np.arange(60) % 3 == y[:, None])).astype(float))
+    model = Words((Multinomial.for_data(X, 3),))
+    problem = Problem(model, X, y, np.ones(len(y)), loss_named("hinge"))
+    statistics = problem.statistics()
+    problem = replace(problem, prior=replace(model.pseudo_counts(statistics, 1.0), mass=np.ones(3)))
+    found = fit(Stochastic(), problem, model.smoothed_maximum_likelihood(statistics), max_epochs=200)
+    assert found.first.objective < found.history["objective"][0]
+    assert found.measure.objective < 0.9 * found.first.objective

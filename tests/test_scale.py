@@ -301,6 +301,55 @@ def test_blocks_of_files_hold_every_row_once(tmp_path):
         assert np.concatenate([part.y for part in parts]).tolist() == rows["y"].tolist()
 
 
+def numbers_in_parquet(path: Path, y: np.ndarray, gap: int | None = None) -> Dataset:
+    """80 blocks of 50 rows; a NaN, which is no null, in one of them."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X = np.random.default_rng(20).normal(size=(4000, 3)) + (np.char.str_len(y) % 3)[:, None]
+    if gap is not None:
+        X[50 * gap + 7, 1] = np.nan
+    pq.write_table(pa.table([*X.T, y], names=["a", "b", "c", "y"]), path / "rows.parquet", row_group_size=50)
+    return Dataset(path / "rows.parquet", target="y", block_rows=50)
+
+
+NAMES = np.array(["u", "vv", "www"])
+
+
+def test_of_many_blocks_of_numbers_a_few_are_read_for_the_sample(tmp_path):
+    y = NAMES[np.random.default_rng(21).integers(0, 3, 4000)].astype(object)
+    y[3170], y[20] = "last", None
+    data = numbers_in_parquet(tmp_path, y.astype(str))
+    with pytest.warns(UserWarning, match="1 rows"):
+        model = GaussianNB(loss="nll").fit(data)
+    found = data.surveyed
+    assert len(found.drawn) == 17  # 16 blocks, and the one with the lone label
+    data.read_whole()
+    whole = data.survey(Threads(1))
+    assert len(whole.drawn) == 80
+    for name in ("n_rows", "n_bytes", "labels", "n_unlabelled", "weight", "columns", "kinds", "width"):
+        assert getattr(found, name) == getattr(whole, name), name
+    assert model.classes_.tolist() == ["last", "u", "vv", "www"]
+    assert model.class_count_.tolist() == [1.0, *(float((y == name).sum()) for name in NAMES)]
+
+
+def test_sorted_labels_are_sampled_from_all_blocks(tmp_path):
+    data = numbers_in_parquet(tmp_path, np.sort(np.array([f"c{i % 40:02}" for i in range(4000)])))
+    GaussianNB(loss="nll").fit(data)
+    assert len(data.surveyed.drawn) == 80
+
+
+@pytest.mark.parametrize(
+    "model", [GaussianNB(loss="nll"), GaussianDiscriminant(loss="nll"), GaussianMixture(2, random_state=0)]
+)
+def test_a_gap_that_the_file_does_not_tell_of_is_met_and_looked_for(model, tmp_path):
+    y = NAMES[np.random.default_rng(21).integers(0, 3, 4000)]
+    data = numbers_in_parquet(tmp_path, y, gap=3)
+    found = digest(model.fit(data))
+    assert len(data.surveyed.drawn) == 80
+    again = numbers_in_parquet(tmp_path, y, gap=3)
+    again.read_whole()
+    assert digest(clone(model).fit(again)) == found
+
+
 def test_a_column_that_is_numbers_in_some_blocks_only(tmp_path):
     rows = table(600, seed=6)
     rows["code"] = ["7"] * 590 + ["x"] * 10
@@ -341,18 +390,22 @@ def test_what_cannot_be_done_is_said(folder, tmp_path):
         pass
 
 
-@pytest.mark.parametrize("name", FITS)
-def test_the_command_line_gives_the_same_bits(name, folder, tmp_path):
+def invoked(given: list[str]) -> None:
+    """The command line, in this process."""
     from typer.testing import CliRunner
 
     from suffice.cli.app import app
 
-    out, case = tmp_path / "m.sfc", FITS[name]
-    given = ["train", f"{folder}/{case.files}".replace("docs", "doc*"), *case.command.split(), "-o", str(out)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_command_line_gives_the_same_bits(name, folder, tmp_path):
+    out, case = tmp_path / "m.sfc", FITS[name]
+    invoked(["train", f"{folder}/{case.files}".replace("docs", "doc*"), *case.command.split(), "-o", str(out)])
     found = suffice.load(out)
     found = getattr(found, "model", found)
     with warnings.catch_warnings():
@@ -553,6 +606,17 @@ def test_workers_change_no_bit(cluster, folder, digests, tmp_path):
     client.wait_for_workers(2)
 
 
+@pytest.mark.parametrize("name", ["nll", "ncll", "hinge", "mixture", "text", "sequences", "topics"])
+def test_the_command_line_on_a_cluster_gives_the_same_bits(name, cluster, folder, tmp_path):
+    client, case = cluster[1], FITS[name]
+    client.wait_for_workers(2)
+    given = ["train", f"{folder}/{case.files}".replace("docs", "doc*"), *case.command.split()]
+    for out, where in (("here.sfc", []), ("there.sfc", ["--scheduler", client.scheduler.address])):
+        invoked([*given, "-o", str(tmp_path / out), *where])
+    here, there = (suffice.load(tmp_path / out) for out in ("here.sfc", "there.sfc"))
+    assert digest(getattr(here, "model", here)) == digest(getattr(there, "model", there))
+
+
 @pytest.mark.parametrize("name", ["mixture", "ncll"])
 def test_a_killed_worker_costs_time_only(name, cluster, folder, digests, tmp_path):
     """In the middle of EM, and of L-BFGS: some blocks are read once more than without it, and the bits are the same."""
@@ -581,6 +645,50 @@ def test_a_killed_worker_costs_time_only(name, cluster, folder, digests, tmp_pat
         killer.join()
     assert found == digests[name]
     assert len(log.read_text().splitlines()) > len(plain.read_text().splitlines())
+
+
+CLIENT = """
+import os, sys, warnings
+sys.path.insert(0, {tests!r})
+from test_scale import begun_on_a_cluster
+warnings.simplefilter("ignore")
+begun_on_a_cluster({address!r}, {folder!r}, {checkpoints!r})
+"""
+
+
+def begun_on_a_cluster(address: str, folder: str, checkpoints: str) -> None:
+    """A fit whose process dies after some rounds, when the state of one was written."""
+    from distributed import Client
+
+    class Mortal(suffice.DaskEngine):
+        def _noted(self, found):
+            if self.rounds == 9:
+                os._exit(3)
+            return super()._noted(found)
+
+    with Client(address) as client, suffice.engine(Mortal(client, checkpoints)):
+        model = clone(FITS["ncll"].model)
+        model.checkpoint_minutes = 0
+        model.fit(FITS["ncll"].dataset(Path(folder)))
+
+
+def test_a_client_that_was_killed_goes_on_from_its_checkpoint(cluster, folder, digests, tmp_path):
+    client = cluster[1]
+    client.wait_for_workers(2)
+    given = {"tests": str(Path(__file__).parent), "address": client.scheduler.address, "folder": str(folder)}
+    code = CLIENT.format(**given, checkpoints=str(tmp_path))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(suffice.__file__).parents[1]), *sys.path])}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 3, ended.stderr
+    assert len(list(tmp_path.glob("*.checkpoint"))) == 1
+    whole, rest = suffice.DaskEngine(client), suffice.DaskEngine(client, tmp_path)
+    for chosen in (whole, rest):
+        with suffice.engine(chosen), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = clone(FITS["ncll"].model)
+            model.checkpoint_minutes = 0
+            assert digest(model.fit(FITS["ncll"].dataset(folder))) == digests["ncll"]
+    assert rest.rounds < whole.rounds  # it did not begin at the beginning
 
 
 def test_dask_collections_are_fitted_and_answered(cluster):
@@ -721,18 +829,26 @@ def replaced(values: dict, **others) -> dict:
     return {**values, **others}
 
 
-def test_a_fitted_estimator_is_an_ordinary_one(folder, tmp_path):
-    model = fitted("nll", folder)
-    suffice.save(model, tmp_path / "model.sfc")
+def test_fitted_estimators_are_ordinary_ones(folder, tmp_path):
+    """Saved, loaded and asked where dask cannot be imported."""
+    for name in ("nll", "mixture", "text", "sequences", "topics"):
+        suffice.save(fitted(name, folder), tmp_path / f"{name}.sfc")
     code = (
         "import sys; sys.modules['dask'] = sys.modules['distributed'] = None\n"
-        f"import suffice; print(suffice.load({str(tmp_path / 'model.sfc')!r}).predict([[1.0, 2.0, 1.0, 2.0, 1.0]])[0])"
+        f"import numpy, pandas, suffice; folder = {str(tmp_path)!r}\n"
+        "given = {name: numpy.ones((4, width)) for name, width in (('nll', 5), ('mixture', 5), ('text', 60), ('topics', 60))}\n"
+        "given['sequences'] = pandas.DataFrame({'a': 1.0, 'b': 2.0, 'name': 's', 't': range(4)})\n"
+        "for name, X in given.items():\n"
+        "    model = suffice.load(f'{folder}/{name}.sfc')\n"
+        "    print(name, len(model.transform(X) if name == 'topics' else model.predict(X)))"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(suffice.__file__).parents[1])}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=False
     )
-    assert done.stdout.strip() in ("u", "v", "w")
+    assert done.stdout.split() == ["nll", "4", "mixture", "4", "text", "4", "topics", "4", "sequences", "4"], (
+        done.stderr
+    )
 
 
 def test_what_blocks_cannot_do_is_said(tmp_path):

@@ -32,12 +32,12 @@ def tables(n: int, d: int) -> dict[str, np.ndarray]:
 def long_fits() -> Iterator[tuple[Any, tuple]]:
     """(estimator, what `fit` is given): fits of a few seconds."""
     generator, rows = np.random.default_rng(1), tables(6000, 12)
-    yield suffice.GaussianMixture(8, tol=0.0, max_iter=400, random_state=0), (rows["numbers"],)
-    words = np.minimum(generator.zipf(1.3, (6000, 60)), 20_000)
+    yield suffice.GaussianMixture(16, tol=0.0, max_iter=800, random_state=0), (rows["numbers"],)
+    words = np.minimum(generator.zipf(1.3, (15_000, 60)), 20_000)
     texts = [" ".join(f"w{word}" for word in line) + f" w{k % 4}" for k, line in enumerate(words)]
-    yield suffice.TextClassifier(random_state=0), (texts, (words[:, 0] > 2) + 2 * (np.arange(6000) % 2))
-    yield suffice.LatentDirichletAllocation(10, max_iter=150, random_state=0), (rows["counts"],)
-    network = suffice.SigmoidBeliefNetwork((10,), max_iter=60, n_temperatures=10, random_state=0)
+    yield suffice.TextClassifier(random_state=0), (texts, (words[:, 0] > 2) + 2 * (np.arange(15_000) % 2))
+    yield suffice.LatentDirichletAllocation(10, max_iter=40, random_state=0), (rows["counts"],)
+    network = suffice.SigmoidBeliefNetwork((10,), max_iter=250, n_temperatures=10, random_state=0)
     yield network, (rows["flags"],)
 
 

@@ -46,24 +46,34 @@ def blended(model: Enumerable, statistics, setting: Setting, own=None):
     return setting.strength * model.pooled(own) + (setting.second * float(statistics.mass.sum())) * own
 
 
-def uniform(model: Any, statistics, setting: Setting, squared_row: float, leaning=None, common=None, told=None):
+def uniform(
+    model: Any, statistics, setting: Setting, squared_row: float, leaning=None, common=None, told=None, occurrences=None
+):
     """The same pseudo-count for every word and outcome, times exp(tilt * `leaning` + power * `common` - power * `told`).
 
     Words that tell something get less and the others more, such that a row of the data is as loose as before (a score gives way by
-    the sum of x^2 / count).
+    the sum of x^2 / count). `leaning`, `told` and `occurrences` are given where they are known already.
     """
-    seen = model.counts_of(statistics)
-    count = np.full(seen.shape, setting.strength * squared_row)
-    if setting.telling and seen.any():
+    family, occurrences = model.family, occurrences_of(model, statistics) if occurrences is None else occurrences
+    each = np.full(len(occurrences), setting.strength * squared_row)
+    total = float(occurrences.sum())
+    if setting.telling and total > 0.0:
         looser = np.exp(setting.telling * (tellings(model, statistics) if told is None else told))
-        count *= (np.average(looser, weights=seen.sum(axis=1)) / looser)[:, None]
-    if setting.second:
-        count *= np.exp(setting.second * (leanings(model, statistics) if leaning is None else leaning))
+        each *= float(occurrences @ looser) / total / looser
     if setting.common:
-        count *= np.exp(setting.common * common)[:, None]
-    family = model.family
-    count = count if family.alike is None else count * family.alike[:, None]
+        each *= np.exp(setting.common * common)
+    if family.alike is not None:
+        each *= family.alike
+    if setting.second:
+        count = np.exp(setting.second * (leanings(model, statistics) if leaning is None else leaning)) * each[:, None]
+    else:
+        count = np.repeat(each, model.n_outcomes).reshape(-1, model.n_outcomes)
     return model.of_counts(np.full(model.n_outcomes, FLAT_OUTCOMES), count)
+
+
+def occurrences_of(model: Any, statistics) -> np.ndarray:
+    """(n_features,) array: how often each word was seen, with any outcome."""
+    return model.counts_of(statistics) @ np.ones(model.n_outcomes)
 
 
 def leanings(model: Any, statistics) -> np.ndarray:

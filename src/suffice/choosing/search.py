@@ -133,7 +133,7 @@ class Tried:
             lowest = min(self.scores.values(), default=np.inf)
             found = yield from self.score(replace(plan.base, strength=strength))
             idle = idle + 1 if found > lowest * (1 - ENOUGH) else 0
-            if idle == 2:
+            if idle == 2 or found == np.inf:  # weaker ones are worse still
                 break
         while plan.extend and self.best().strength == max(setting.strength for setting in self.scores):
             lowest = min(self.scores.values())

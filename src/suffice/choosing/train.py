@@ -4,7 +4,7 @@ The choice compares settings of a prior on held-out parts of the rows. Every set
 recipe may
 begin where the setting before ended) and judged by the log-loss of the pooled held-out scores: clipped, because a density can be wrong
 by hundreds of nats in a single row, and at the best temperature where the loss does not calibrate itself. Where the recipe counts
-errors (words), their share is added, and a setting that is worse than the best in the first fold is not tried in the others.
+errors (words), their share is added, and a setting that is worse than the best in the first folds is not tried in the others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from .calibration import best_temperature
 from .recipes.base import Choice, Fold, HeldOut, Recipe, Trained, Warm
 from .unlabelled import choose_weight, weighted
 
-HOPELESS = 0.5  # standard errors by which a setting loses the first fold and is not tried in the others
+HOPELESS = 0.5  # standard errors by which a setting loses the folds so far and is not tried in the others
+PACE = 2  # folds after which it is asked again
 
 
 def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None = None) -> Trained:
@@ -121,15 +122,17 @@ class Trial:
         self.best_memories: list[dict] = []  # of the folds at the best setting so far
 
     def losses_of(self, setting, rival) -> np.ndarray | None:
-        """What every row held out adds to the score of a setting; None if it lost the first fold to its rival."""
-        n_first = 1 if self.recipe.counts_errors and rival is not None else len(self.folds)
-        scores = self.scores_of(self.folds[:n_first], setting)
-        if rival is not None and n_first < len(self.folds):
+        """What every row held out adds to the score of a setting; None if it lost the first folds to its rival."""
+        races = self.recipe.counts_errors and rival is not None
+        n_folds = 1 if races else len(self.folds)
+        scores = self.scores_of(self.folds[:n_folds], setting)
+        while n_folds < len(self.folds):
             n = len(scores)
             lost = self._judged(scores, self.y[:n], self.weights[:n])[1] - self.losses[rival][:n]
             if lost.sum() > HOPELESS * np.linalg.norm(lost):
                 return None
-            scores = np.concatenate([scores, self.scores_of(self.folds[n_first:], setting)])
+            scores = np.concatenate([scores, self.scores_of(self.folds[n_folds : n_folds + PACE], setting)])
+            n_folds += PACE
         self.scores[setting] = scores
         self.temperatures[setting], self.losses[setting] = self._judged(scores, self.y, self.weights)
         total = float(self.losses[setting].sum())

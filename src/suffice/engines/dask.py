@@ -106,12 +106,11 @@ class DaskEngine(BlockEngine):
         return self._submitted("shared", [(same, value)])[0]
 
     def _submitted(self, name: str, calls: list[tuple]) -> list:
-        """Futures of calls; the number of a task is the last part of its name."""
+        """Futures of calls of one function, sent at once; the number of a task is the last part of its name."""
         name = f"{name}-{uuid4().hex}"
-        return [
-            self.client.submit(*call, key=f"{name}-{number}", retries=RETRIES, pure=False)
-            for number, call in enumerate(calls)
-        ]
+        keys = [f"{name}-{number}" for number in range(len(calls))]
+        arguments = [list(own) for own in zip(*(call[1:] for call in calls), strict=True)]
+        return self.client.map(calls[0][0], *arguments, key=keys, retries=RETRIES, pure=False)
 
     def _futures(self, function: Callable, blocks: Placed, shared: tuple, kept: list | None = None) -> list:
         """Of every block; `kept` are futures of what it was left with."""

@@ -33,7 +33,7 @@ from .checks import check_class_prior, check_training
 from .contract import Contract
 from .explaining import Explains
 from .kinds import Path, Seed
-from .scale import scaled
+from .scale import looking_again, scaled
 
 ALGORITHMS = ("auto", "lbfgs", "incremental", "stochastic", "batch", "paper")
 QUASI_NEWTON = ("auto", "lbfgs")  # of dense tables under the conditional likelihood
@@ -128,6 +128,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     # -- training -----------------------------------------------------------------------------------------------------
 
     @all_or_nothing
+    @looking_again
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows X and labels y.
 
@@ -136,8 +137,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features), or data in blocks
             NaN, None and pandas NA are missing cells. A `suffice.files.Dataset` has its own labels; y of a dask collection is one too.
         y : array-like of shape (n_samples,)
-            None or NaN is a row without a label; so is -1 where y is of whole numbers and has at least two other labels, none
-            of them negative.
+            None or NaN: no label; so is -1 where y is of whole numbers with at least two other labels, none of them negative.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the same as the row twice, under every loss.
 

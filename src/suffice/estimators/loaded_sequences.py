@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..choosing.recipes.base import Choice
+from ..choosing.recipes.sequence_search import ChainSetting
 from ..families.records import Record
 from ..learners.chain_stream import ChainStream
 from ..reading.tokens import Tokens
@@ -44,6 +45,11 @@ def check_sequences(model: Any) -> None:
     check_record("moments_", model.moments_, classes)
     require(len(model.class_count_) == n_classes, f"class_count_ must be {n_classes} numbers")
     require(isinstance(model.choice_, Choice), f"choice_ must be a Choice, and is {described(model.choice_)}")
+    setting = model.choice_.setting
+    require(
+        setting is None or isinstance(setting, ChainSetting),
+        f"choice_.setting must be of chains, and is {described(setting)}",
+    )
     check_members(model, n_classes, n)
     model._answering, model._multipliers = classes, None
     require(isinstance(model._stream, ChainStream), f"_stream must be a stream, and is {described(model._stream)}")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
 from ..engines.blocks import BlockEngine, chosen_engine
+from ..families.rows import any_missing
 from ..files.collections import collected, is_collection
 from ..files.dataset import Blocks
 from ..files.pieces import Part
-from ..files.survey import Survey
+from ..files.survey import Survey, coded
 from ..files.survey import taken as rows_of_part
 from ..learners.blocks import Block, BlockRows
 from ..reading.frames import taken
@@ -34,6 +37,8 @@ class Scaled:
 
     def rows(self, prepare: Any, model: Any, kind: type = BlockRows) -> Any:
         """All rows, as `prepare` makes them."""
+        if self.survey.foreseen is not None:
+            prepare = replace(prepare, foreseen=self.survey.foreseen)
         return kind(self.engine, self.data, prepare, self.survey.n_bytes, model)
 
     def labelled_rows(self, estimator: Any, reader: Any, model: Any, recipe: Any) -> BlockRows:
@@ -48,7 +53,7 @@ class Scaled:
         factor = weights_of_classes(getattr(estimator, "class_weight", None), classes, self.survey)
         count = np.array([self.survey.labels[label] for label in classes.tolist()])
         self.class_count = class_weights(factor, classes, np.arange(len(classes)), count)
-        return self.rows(LabelledRowsOf(shell_of(estimator), reader, classes, factor), model)
+        return self.rows(LabelledRowsOf(shell_of(estimator), reader, None, classes, factor), model)
 
     def watch(self, estimator: Any) -> Any:
         """The observer of the fit; where the engine has a folder for checkpoints, it goes on from there."""
@@ -126,15 +131,46 @@ def _on_cluster(engine: BlockEngine) -> BlockEngine:
     return DaskEngine(client)
 
 
+class UnforeseenGaps(Exception):
+    """Columns have missing cells that the first pass did not look at."""
+
+
+def looking_again(fit: Callable) -> Callable:
+    """`fit`, begun anew after a first pass over all cells where it meets gaps that outlines did not tell of."""
+
+    @wraps(fit)
+    def fitted(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, X, *args, **options)
+        except UnforeseenGaps:
+            vars(self).clear()
+            vars(self).update(before)
+            X.read_whole()
+            return fit(self, X, *args, **options)
+
+    return fitted
+
+
 @dataclass(frozen=True, eq=False)
 class RowsOf:
     """Rows of a block as an estimator without labels reads them. `shell` is the estimator, with the columns it knows."""
 
     shell: Any
     reader: Any
+    foreseen: frozenset[int] | None = None  # columns that may have gaps; None: all
+
+    def _table(self, part: Part) -> Any:
+        """The checked table of a block."""
+        X = self.shell._validated(self.reader, part.X, reset=False)
+        if self.foreseen is not None and any_missing(X):
+            new = {*np.flatnonzero(np.isnan(X).any(axis=0)).tolist()} - self.foreseen
+            if new:
+                raise UnforeseenGaps(sorted(new))
+        return X
 
     def __call__(self, part: Part) -> Block:
-        X = self.shell._validated(self.reader, part.X, reset=False)
+        X = self._table(part)
         weights = checked_weights(part.weights, X)
         X, weights = _used(X, weights)
         return Block(own_rows(self.reader.scaled(self.reader.read(X))), np.full(len(weights), -1), weights)
@@ -149,7 +185,7 @@ class LabelledRowsOf(RowsOf):
 
     @override
     def __call__(self, part: Part) -> Block:
-        X, codes = self.shell._validated(self.reader, part.X, reset=False), self._codes(part.y)
+        X, codes = self._table(part), self._codes(part.y)
         if X.shape[0] != len(codes):
             raise ValueError(f"a block has {X.shape[0]} rows and {len(codes)} labels")
         weights = np.where(codes >= 0, checked_weights(part.weights, X), 0.0)
@@ -162,9 +198,7 @@ class LabelledRowsOf(RowsOf):
 
     def _codes(self, y: Any) -> np.ndarray:
         """Places of the labels among the classes (-1: none), found for every distinct label once."""
-        import pandas as pd
-
-        places, labels = pd.factorize(np.asarray(y))
+        places, labels = coded(y)
         if not len(labels):
             return np.full(len(places), -1)
         with warnings.catch_warnings():

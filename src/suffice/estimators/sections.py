@@ -63,8 +63,9 @@ ATTRIBUTES = """
     moments_, natural_ : records of arrays
         The model in its two coordinate systems.
     history_ : dict of lists
-        Per pass: its objective, the three losses and accuracy, the best objective so far, duality gap, shortened steps, seconds.
-        (Many rows of words are measured after every fourth pass and the last one; between, the last values stand.)
+        Per pass: its objective, the three losses and accuracy, the best objective so far, duality gap, shortened steps, seconds, and
+        whether the pass was measured. (Words and topics are measured after some passes and the last one; between, the last values
+        stand and "measured" is False.)
     n_iter_, converged_, stopped_ : passes made, whether the criterion was met, and why training stopped.
     temperature_, rivalry_, background_ : float
         How `predict_proba` is calibrated: factor on the scores, how much sharper the rivals of the best class are told apart, and share

@@ -5,13 +5,14 @@ so m words of count x and pseudo-count a are one column of count m x and pseudo-
 
     (m x) log(m N) = m x log N + constant,        (m x)^2 / (m N) = m x^2 / N,        sum of the counts: m N
 
-The steps of every learner are the same, and so are the scores of a row up to a constant that all outcomes share. In runs of two words
-most words are of this kind. Words that no row has are one column too.
+The steps of every learner are the same, and so are the scores of a row once a constant that all outcomes share is taken off. In runs of
+two words most words are of this kind. Words that no row has are one column too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -71,6 +72,16 @@ class Join:
         made = sparse.csr_matrix((data, self.indices, self.indptr), (rows.shape[0], len(self.alike)))
         return JoinedRows(made, rows.factors, rows.roots, rows.counts, self)
 
+    def summed(self, table: np.ndarray) -> np.ndarray:
+        """(columns, K) array: a table of all words, summed over those of a column."""
+        sums = np.zeros((len(self.alike), table.shape[1]))
+        np.add.at(sums, self.place, table)
+        return sums
+
+    def of_words(self, table: np.ndarray) -> np.ndarray:
+        """(words, K) array: every word's share of its column in such a table."""
+        return (table / self.alike[:, None])[self.place]
+
 
 @dataclass(frozen=True, eq=False)
 class JoinedRows(ScaledRows):
@@ -84,3 +95,9 @@ class JoinedRows(ScaledRows):
     def given(self) -> sparse.csr_matrix:
         assert self.whole is not None
         return self.whole
+
+    @cached_property
+    def constants(self) -> np.ndarray:
+        """(n,) array: sum over the columns of m x log m, by which a row's scores exceed those of its words."""
+        assert self.join is not None
+        return (self @ np.log(self.join.alike)[:, None])[:, 0]

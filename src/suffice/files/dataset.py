@@ -17,11 +17,12 @@ import scipy.sparse as sp
 from typing_extensions import override
 
 from ..engines.blocks import BlockEngine, Placed
+from .first_pass import first_pass
 from .joined import Joined, first_of, joined_sources, runs_of
 from .pieces import Part, pieces_of
 from .reader import FORMATS, format_of
 from .streams import Source
-from .survey import ROWS, SPARE, Question, Survey, survey
+from .survey import ROWS, SPARE, Question, Survey
 from .svmlight import of_width
 from .table import CATEGORICAL, MISSING, NUMERIC, DataError, Options
 from .trained import Trained
@@ -55,6 +56,7 @@ class Blocks:
 
     max_words: int | None = None
     plain = False  # tables as arrays, as the command line reads them
+    by_outlines = True  # whether the first pass may leave out cells where files say enough of them
     layout: Layout
 
     def __init__(self, sources: Sequence, name: str = "blocks") -> None:
@@ -89,14 +91,18 @@ class Blocks:
             self.layout = self._layout(found)
         return self._surveys[asked]
 
+    def read_whole(self) -> None:
+        """Forget first passes; later ones read every cell."""
+        self.by_outlines = False
+        self._surveys.clear()
+
     @property
     def surveyed(self) -> Survey:
         """What the last first pass found."""
         return list(self._surveys.values())[-1]
 
     def _surveyed(self, engine: BlockEngine, question: Question) -> Survey:
-        numbered = [Numbered(source, number) for number, source in enumerate(self.sources)]
-        found = engine.sum(survey_of, engine.place(numbered), question)
+        found = first_pass(engine, self.sources, question, by_outlines=self.by_outlines)
         if found.n_rows == 0:
             raise DataError(f"{self.name} has no rows")
         return found
@@ -260,32 +266,6 @@ class Dataset(Blocks):
 
 
 @dataclass(frozen=True)
-class Numbered:
-    """A source and its number."""
-
-    source: Any
-    number: int
-
-    @property
-    def n_bytes(self) -> int:
-        return getattr(self.source, "n_bytes", 0)
-
-    @property
-    def delayed(self) -> Any:
-        return self.source.delayed  # raises where the source has none, so that `hasattr` says so
-
-    @property
-    def opener(self) -> Any:
-        return Numbered(self.source.opener, self.number)
-
-    def __call__(self, raw: Any) -> Any:
-        return self.source(raw), self.number
-
-    def load(self) -> Any:
-        return self.source.load(), self.number
-
-
-@dataclass(frozen=True)
 class Steps:
     """One function after the other."""
 
@@ -295,10 +275,6 @@ class Steps:
         for function in self.functions:
             value = function(value)
         return value
-
-
-def survey_of(numbered: tuple, question: Question) -> Survey:
-    return survey(numbered[0], question, numbered[1])
 
 
 def files_of(path: Any) -> list[str]:

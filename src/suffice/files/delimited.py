@@ -107,7 +107,7 @@ def _table(
     import pandas as pd
 
     kept = {name: chunk[name].astype(object).fillna("").astype(str).tolist() for name in options.keep}
-    y = None if columns.target is None else labels_of(*_coded(chunk[columns.target]), options.missing)
+    y = None if columns.target is None else labels_of(*_coded(chunk[columns.target]), options)
     if options.text:
         texts = pd.DataFrame({"text": chunk[options.text].fillna("").astype(object)})
         return Table(texts, y, ("text",), {}, first_row, columns.target, kept)

@@ -27,7 +27,7 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
         file = open(source.path, "rb")  # noqa: SIM115
     with file:
         try:
-            parquet = pq.ParquetFile(file)
+            parquet = pq.ParquetFile(file, read_dictionary=_coded_columns(options))
             schema = parquet.schema_arrow
             if options.columns is None and (index := _index_of(schema, options)):
                 warnings.warn(
@@ -67,7 +67,7 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
 def _table(batch: Any, columns: Columns, kinds, dictionaries, options: Options, file: str, first_row: int) -> Table:
     import pandas as pd
 
-    y = None if columns.target is None else labels_of(*_coded(batch.column(columns.target)), options.missing)
+    y = None if columns.target is None else _labels(batch.column(columns.target), options)
     kept = {name: _texts(batch.column(name)) for name in options.keep}
     if options.text:
         frame = pd.DataFrame({"text": pd.Series(_texts(batch.column(options.text)), dtype=object)})
@@ -100,7 +100,18 @@ def _coded(column: Any) -> tuple[Any, Any]:
 
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()
-    encoded = column.cast(pa.string()).dictionary_encode()
+    return _codes_and_values(column.cast(pa.string()).dictionary_encode())
+
+
+def _labels(column: Any, options: Options) -> Any:
+    """Labels of a column; as it is stored where that is a dictionary of texts, of which some need not occur."""
+    import pyarrow as pa
+
+    is_coded = isinstance(column, pa.DictionaryArray) and pa.types.is_string(column.type.value_type)
+    return labels_of(*(_codes_and_values(column) if is_coded else _coded(column)), options)
+
+
+def _codes_and_values(encoded: Any) -> tuple[Any, Any]:
     return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
 
 
@@ -124,6 +135,33 @@ def _texts(column: Any) -> list[str]:
     import pyarrow as pa
 
     return [text or "" for text in column.cast(pa.string()).to_pylist()]
+
+
+def _coded_columns(options: Options) -> list[str]:
+    """The column of labels, where a block is read at once: texts are then read as codes, which takes a quarter of the time."""
+    return [options.target] if options.whole and isinstance(options.target, str) else []
+
+
+def outline(path: str, groups: range, options: Options) -> tuple[int, Any, frozenset[int]]:
+    """(number of rows, labels or None, numbers of the features that have nulls) of groups of rows; the features are not read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    options = replace(options, whole=True)
+    try:
+        with pq.ParquetFile(path, read_dictionary=_coded_columns(options)) as file:
+            labels = None
+            if options.target is not None:
+                found = file.read_row_groups(list(groups), [options.target], use_threads=False).combine_chunks()
+                labels = _labels(found.to_batches()[0].column(0), options)
+            about = [file.metadata.row_group(group) for group in groups]
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: not a readable Parquet file ({str(error)[:200]})") from error
+    places = {name: j for j, name in enumerate(options.columns or ())}
+    columns = [group.column(k) for group in about for k in range(group.num_columns)]
+    with_nulls = {column.path_in_schema for column in columns if column.statistics and column.statistics.null_count}
+    gaps = frozenset(places[name] for name in with_nulls if name in places)
+    return sum(group.num_rows for group in about), labels, gaps
 
 
 def _target(columns: Columns) -> list[str]:

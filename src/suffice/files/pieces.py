@@ -21,7 +21,7 @@ from .layout import layout_of
 from .reader import MODULES
 from .streams import Source
 from .svmlight import _labels
-from .table import Columns, DataError, Options, Table
+from .table import NUMERIC, Columns, DataError, Options, Table
 
 WHOLE = 1 << 30  # rows: all of them
 PATIENCE = 10_000  # lines in which a quote that was opened must be closed
@@ -53,6 +53,7 @@ class Piece:
     n_bytes: int
     head: bytes = b""
     weight: str | None = None  # the column of weights
+    is_numeric: bool = False  # of Parquet: every feature is of numbers
 
     @override
     def __repr__(self) -> str:
@@ -191,7 +192,7 @@ def _row_groups(path: str, options: Options, block_rows: int, weight: str | None
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from .parquet import _index_of
+    from .parquet import _index_of, _kind_of
 
     try:
         metadata, schema = pq.read_metadata(path), pq.read_schema(path)
@@ -201,10 +202,11 @@ def _row_groups(path: str, options: Options, block_rows: int, weight: str | None
         options = replace(options, ignore=[*options.ignore, *_index_of(schema, options)])
     columns = Columns.chosen(schema.names, options, path)
     options = replace(options, columns=columns.features, target=columns.target)
+    is_numeric = all(_kind_of(schema.field(name).type) == NUMERIC for name in columns.features)
     width, first, rows = 8 * (len(columns.features) + 1), 0, 0
     for group in range(metadata.num_row_groups):
         rows += metadata.row_group(group).num_rows
         if rows >= block_rows or group == metadata.num_row_groups - 1:
             if rows:
-                yield Piece(path, "parquet", options, first, group + 1, rows * width, b"", weight)
+                yield Piece(path, "parquet", options, first, group + 1, rows * width, b"", weight, is_numeric)
             first, rows = group + 1, 0

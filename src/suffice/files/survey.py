@@ -61,6 +61,7 @@ class Survey:
     lowest: int = 1  # index of sparse rows
     drawn: list[Drawn] = field(default_factory=list)
     sequences: list[list] = field(default_factory=list)  # of every block: the names of its sequences
+    foreseen: frozenset[int] | None = None  # columns that may have gaps, where not every cell was looked at
 
     def __add__(self, other: Survey) -> Survey:
         if self.columns != other.columns:
@@ -158,15 +159,24 @@ def steps_of(sequences: Sequence) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _labels(y: Any, weights: np.ndarray, found: Survey, keys: dict) -> None:
-    import pandas as pd
-
-    codes, labels = pd.factorize(np.asarray(y))
+    codes, labels = coded(y)
     mass = np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(labels))
     found.labels = dict(zip(labels.tolist(), mass.tolist(), strict=True))
     found.n_unlabelled = int((codes < 0).sum())
     first = np.full(len(labels), -1)
     first[codes[codes >= 0][::-1]] = np.flatnonzero(codes >= 0)[::-1]
     keys.update({("label", label): int(place) for label, place in zip(labels.tolist(), first, strict=True)})
+
+
+def coded(y: Any) -> tuple[np.ndarray, Any]:
+    """Codes of the labels (-1: none), and the labels that occur."""
+    import pandas as pd
+
+    if not isinstance(y, pd.Categorical):
+        return pd.factorize(np.asarray(y))
+    occurs = np.bincount(y.codes + 1, minlength=len(y.categories) + 1)[1:] > 0
+    places = np.where(occurs, np.cumsum(occurs) - 1, -1)
+    return np.append(places, -1)[y.codes], np.asarray(y.categories, dtype=object)[occurs]
 
 
 def _cells(X: Any, cells: str, keys: dict) -> None:
@@ -220,8 +230,16 @@ def taken(part: Part, rows: np.ndarray) -> Part:
         own: Any = [X[i] for i in rows]
     else:
         own = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-    y = None if part.y is None else np.asarray(part.y)[rows]
+    y = None if part.y is None else labels_at(part.y, rows)
     return Part(own, y, None if part.weights is None else np.asarray(part.weights)[rows])
+
+
+def labels_at(y: Any, rows: np.ndarray) -> np.ndarray:
+    import pandas as pd
+
+    if not isinstance(y, pd.Categorical):
+        return np.asarray(y)[rows]
+    return np.array([*y.categories, None], dtype=object)[y.codes[rows]]
 
 
 def joined(parts: Sequence[Part]) -> Part:
@@ -244,5 +262,6 @@ def joined(parts: Sequence[Part]) -> Part:
             X[name] = pd.Categorical(X[name])
     else:
         X = np.concatenate(X)
-    ys, weights = [part.y for part in parts], [part.weights for part in parts if part.weights is not None]
-    return Part(X, None if ys[0] is None else np.concatenate(ys), np.concatenate(weights) if weights else None)
+    ys = [labels_at(part.y, np.arange(part.n_rows)) for part in parts if part.y is not None]
+    weights = [part.weights for part in parts if part.weights is not None]
+    return Part(X, np.concatenate(ys) if ys else None, np.concatenate(weights) if weights else None)

@@ -107,7 +107,7 @@ class Options:
     n_features: int | None = None
     zero_based: bool | None = None
     row_groups: Sequence[int] | None = None  # of Parquet: those to read
-    whole: bool = False  # one chunk, however many cells it has
+    whole: bool = False  # one chunk, however many cells it has; labels are a pandas Categorical
 
     def rows_of_chunk(self, n_columns: int) -> int:
         """At most `chunk_rows`, and fewer where rows are long: a chunk has a bounded number of cells, so memory is kept."""
@@ -197,9 +197,14 @@ class Dictionary:
         return pd.Categorical.from_codes(to_own[local_codes], categories=list(self.codes))
 
 
-def labels_of(local_codes: np.ndarray, local_categories: Sequence[str], missing: Sequence[str]) -> np.ndarray:
+def labels_of(local_codes: np.ndarray, local_categories: Sequence[str], options: Options) -> Any:
     """Labels as text, None where missing."""
     texts = np.empty(len(local_categories) + 1, dtype=object)
     for code, label in enumerate(local_categories):
-        texts[code] = None if label in missing else str(label)
-    return texts[local_codes]
+        texts[code] = None if label is None or label in options.missing else str(label)
+    if not options.whole:
+        return texts[local_codes]
+    import pandas as pd
+
+    codes, labels = pd.factorize(texts)
+    return pd.Categorical.from_codes(codes[local_codes], categories=labels)

@@ -133,3 +133,11 @@ def sparse_keys(indptr, indices, data, keys):
         for position in range(indptr[i], indptr[i + 1]):
             if data[position] != 0.0:
                 keys[i] += mixed_bits(indices[position], data[position])
+
+
+@compiled
+def place_columns(rows, j, first, stop, a, b, c, d, e, f, g, h):
+    """Eight columns into rows[first:stop, j : j + 8]."""
+    for i in range(first, stop):
+        rows[i, j], rows[i, j + 1], rows[i, j + 2], rows[i, j + 3] = a[i], b[i], c[i], d[i]
+        rows[i, j + 4], rows[i, j + 5], rows[i, j + 6], rows[i, j + 7] = e[i], f[i], g[i], h[i]

@@ -6,7 +6,8 @@ A learner is a frozen record of options with
 
 The state carries the moments and their measure, F on all rows. The driver keeps the best state, so an interruption loses nothing. The
 history holds every pass's own objective and, as "best", the lowest so far. A learner whose measure costs as much as a pass may leave
-it out (None) after some of them; where it has `measured(problem, state)` this makes it up for the last one.
+it out (None) after some of them (the history then repeats the last measure, and says so: "measured"); where it has
+`measured(problem, state)` this makes it up for the last one.
 
 A learner that makes its passes inside another library, or whose passes are long, has `drive(problem, state, record)` in the place of
 `step`. It calls `record(state)` after each pass (True says stop), and may call `record.offer(state)` within one: a checkpoint is
@@ -58,6 +59,7 @@ def _run(record: Record, start, generator: np.random.Generator, warm) -> Fit:
             return record.fit.ended(Stop.INTERRUPTED)
         if record.state is None:
             record.state = learner.init(problem, start, generator, warm)
+            record.starts_at(record.state)
         if isinstance(learner, SelfDriven):
             learner.drive(problem, record.state, record)
         else:
@@ -95,6 +97,8 @@ class Snapshot:
     best: Any = None  # moments of the lowest measure
     lowest: Any = None  # Measure
     n_quiet: int = 0  # passes in a row that lowered F by too little to count
+    n_open: int = 0  # passes since F was last measured
+    reached: float = np.inf  # the lowest F of the learner's own path: it may begin above the start that it was given
     before: float = 0.0  # seconds so far
 
 
@@ -113,12 +117,19 @@ class Record(Snapshot):
         found = self.watch.recalled(self.name)
         if found is None:
             first = self.problem.measure(start)
-            found = Snapshot(None, Fit(start, first, first=first), first, start, first)
+            reached = first.objective if np.isfinite(first.objective) else np.inf
+            found = Snapshot(None, Fit(start, first, first=first), first, start, first, reached=reached)
         for each in fields(Snapshot):
             setattr(self, each.name, getattr(found, each.name))
         resume_generator(self.state, generator)
         self.is_over = self.fit.n_iter >= self.max_epochs
         self.began = self.watch.clock()
+
+    def starts_at(self, state: Any) -> None:
+        """Where the learner's own path begins, if it is above the start."""
+        measure = getattr(state, "measure", None)
+        if measure is not None and measure.objective > self.reached:
+            self.reached = measure.objective
 
     @property
     def kept(self) -> Measure:
@@ -146,11 +157,13 @@ class Record(Snapshot):
         if state.measure is None and fit.n_iter == self.max_epochs and self.can_measure:
             state = self.learner.measured(self.problem, state)
         self.state = state
-        previous = self.kept.objective
+        previous = self.reached if self.keep_best else self.kept.objective
         self._compare(state)
         self._note(state)
+        self.n_open += 1
         if state.measure is not None:
             self._judge(state, previous)
+            self.n_open = 0
         if not self.is_over and state.is_done and (state.measure is not None or not self.can_measure):
             self.end(getattr(self.learner, "ends", Stop.NO_STEP), n=fit.n_iter)
         if not self.is_over and fit.n_iter >= self.max_epochs:
@@ -170,6 +183,7 @@ class Record(Snapshot):
         fit = self.fit
         if state.measure is not None:
             self.last = state.measure
+            self.reached = min(self.reached, self.last.objective)
             if self.last.objective <= self.lowest.objective or not np.isfinite(self.lowest.objective):
                 self.best, self.lowest = state.moments, self.last
                 fit.moments, fit.measure = self.best, self.lowest
@@ -180,6 +194,7 @@ class Record(Snapshot):
         line = {
             **{name: getattr(self.last, name) for name in ("objective", "nll", "ncll", "hinge", "accuracy", "gap")},
             "best": self.lowest.objective,
+            "measured": state.measure is not None,
             "shortened": state.n_shortened,
             "seconds": self.seconds,
             **state.progress,
@@ -193,8 +208,8 @@ class Record(Snapshot):
         if self.last.gap <= self.tol * scale:
             self.end(Stop.GAP, tol=self.tol)
         elif not np.isfinite(self.last.gap):
-            gain = previous - self.kept.objective
-            self.n_quiet = self.n_quiet + 1 if gain <= 0.1 * self.tol * scale else 0
+            gain = previous - (self.reached if self.keep_best else self.kept.objective)
+            self.n_quiet = self.n_quiet + self.n_open if gain <= 0.1 * self.tol * scale * self.n_open else 0
             if self.n_quiet >= self.problem.patience and not state.is_searching:
                 passes = "two passes" if self.problem.patience == 2 else "a pass"
                 self.end(Stop.SMALL_GAIN, passes=passes, tol=self.tol)

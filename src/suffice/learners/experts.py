@@ -159,11 +159,16 @@ def fitted(
     prior = ExpertPrior.of(structure, rows, setting.gate_rows, setting.slope_rows)
     problem = ExpertProblem(structure, rows, prior, conditional - setting.row_share if conditional else 0.0)
     first = start(problem, setting, generator)
-    if not structure.gates.in_domain(first.gates):
+    check_domain(structure, first)
+    return improved(problem, first, setting, generator, watch, tol)
+
+
+def check_domain(structure: Experts, moments: ExpertMoments) -> None:
+    """Refuse gates that numbers cannot hold: weights beside which the prior's are nothing, say."""
+    if not structure.gates.in_domain(moments.gates):
         raise ValueError(
             "X has a column whose variance is too small beside its size: give columns in units in which they are neither huge nor tiny"
         )
-    return improved(problem, first, setting, generator, watch, tol)
 
 
 def improved(
@@ -176,6 +181,7 @@ def improved(
             QuasiNewton(tol), problem.around(moments, setting), moments, generator, max_epochs=min(ROUND, left), tol=0.0, watch=watch
         )  # fmt: skip
         moments, left = own.moments, left - max(own.n_iter, 1)
+        check_domain(problem.structure, moments)
         if fit is not None:
             own.history = {name: fit.history.get(name, []) + values for name, values in own.history.items()}
             own.first, own.n_iter = fit.first, own.n_iter + fit.n_iter

@@ -34,6 +34,7 @@ class Dual:
     arrays: tuple | None = None  # the moments in the form the compiled pass updates
     slack: np.ndarray | None = None  # above zero for rows that were far from moving when they were last visited
     is_settled: bool = False  # the last pass changed next to nothing, but it may have left rows out
+    tolerance: float = 0.0  # the change of a row's weights that is too small to make
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ class Incremental:
                 raise ValueError(
                     "the prior lies outside the domain of the model: give every outcome and column a positive prior"
                 )
-        return State(moments, generator, memory=Dual(multipliers.copy(), multipliers))
+        tolerance = model.row_tolerance(problem.loss, problem.prior, self.tolerance)
+        return State(moments, generator, memory=Dual(multipliers.copy(), multipliers, tolerance=tolerance))
 
     def step(self, problem: Problem, state: State) -> State:
         model, memory = problem.model, state.memory
@@ -74,7 +76,7 @@ class Incremental:
         is_full = (self.watch and memory.is_settled) or state.n_passes % FULL == 0
         if not is_full:
             order = order[slack[order] <= 0.0]
-        tolerance = model.row_tolerance(problem.loss, problem.prior, self.tolerance)
+        tolerance = memory.tolerance
         n_moved, n_shortened, change = model.incremental_pass(
             problem.X, problem.y, problem.weights, order, memory.multipliers, arrays, problem.loss, tolerance, slack
         )

@@ -87,6 +87,8 @@ class Problem:
         if self.blocks is not None:
             sums = self.blocks.measure(moments, loss)
         else:
+            if state is None and scores is None and self.model.keeps_logs and self.model.in_domain(moments):
+                state = self.model.state_of(moments)
             scores = self.scores(moments, state) if scores is None else scores
             sums = measure_rows.of(loss.kernels)(scores, self.y, self.weights, rows, float(loss.margin), loss.settings)
         return self.measure_of(sums, moments, state, has_gap=multipliers is not None)

@@ -7,6 +7,8 @@ the natural parameters are averaged over its second half (F is convex in them an
 iterate), and the round is kept only if F fell; else the rate is quartered and the round taken back. So F falls monotonically whatever
 the first rate was. Every step is shortened at the edge of the domain by the model (`move`). With a schedule (`step_sizes`) the rates
 are the schedule's.
+
+A family with a pass of its own (words) takes a step per row; there F costs as much as a pass, and a round is up to EVERY of them.
 """
 
 from __future__ import annotations
@@ -23,13 +25,18 @@ from .state import State
 from .step_sizes import StepSize, is_schedule
 
 MIN_RATE = 1e-8
+MOST_STEPS = 250  # mini-batches of a pass: larger ones of more rows lower F as fast
+EVERY = 4  # passes with a step per row, after which F is measured; so are the first one and those that try another rate
 
 
 @dataclass(frozen=True)
 class Rate:
-    """The memory of the learner: the rate of the next round."""
+    """The memory of the learner: the rate of the next round; and of a round with a step per row where it is and where it began."""
 
     rate: float
+    arrays: tuple | None = None
+    began: Measure | None = None
+    n_steps: int = 0  # before the round
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,8 @@ class Stochastic:
         if self._steps_by_row(problem):
             factor = self.step_size if isinstance(self.step_size, float) else 1.0
             rate = problem.model.row_rate * factor
-            return State(problem.prior, generator, problem.measure(problem.prior), Rate(rate))
+            measure = problem.measure(problem.prior)
+            return State(problem.prior, generator, measure, Rate(rate, began=measure))
         candidates = [start]
         if problem.loss.is_discriminative:
             share = 1.0 / float(problem.prior.mass.sum())
@@ -66,38 +74,46 @@ class Stochastic:
     def size(self, n: int, n_outcomes: int) -> int:
         if self.batch_size is not None:
             return min(n, self.batch_size)
-        return int(np.clip(n // 30, 1, max(200, 10 * n_outcomes)))
+        return int(np.clip(n // 30, 1, max(200, 10 * n_outcomes, n // MOST_STEPS)))
 
     def _steps_by_row(self, problem: Problem) -> bool:
         """Whether the family has a pass of its own with one step per row."""
         return self.batch_size is None and problem.model.steps_by_row(problem.X, problem.y, problem.loss)
 
     def _row_step(self, problem: Problem, state: State) -> State:
-        """A step per row at rates rate / (1 + t / n), then one towards the prior; taken back if F rises."""
-        model, n = problem.model, len(problem.y)
+        """A step per row at rates rate / (1 + t / n), then one towards the prior; the round is taken back if F rises."""
+        model, n, memory = problem.model, len(problem.y), state.memory
         order = state.generator.permutation(n)
         times = np.arange(state.n_steps, state.n_steps + n)
         rates = (
-            self.step_size.rates(state.n_steps, n)
-            if is_schedule(self.step_size)
-            else state.memory.rate / (1.0 + times / n)
+            self.step_size.rates(state.n_steps, n) if is_schedule(self.step_size) else memory.rate / (1.0 + times / n)
         )
-        arrays = model.state_of(state.moments)
+        arrays = memory.arrays or model.state_of(state.moments)
         n_shortened = model.stochastic_pass(problem.X, problem.y, problem.weights, order, rates, arrays, problem.loss)
-        moments = model.moments_of_state(arrays)
-        moments = moments + min(0.5, float(rates[-1])) * (problem.prior - moments)
-        measure = problem.measure(moments)
-        if is_schedule(self.step_size) or measure.objective < state.measure.objective:
-            return replace(
-                state, moments=moments, measure=measure, n_steps=state.n_steps + n, n_shortened=n_shortened, is_searching=False
-            )  # fmt: skip
-        return self._slower(state, state.n_steps, n_shortened)
+        arrays = model.pulled(arrays, problem.prior, min(0.5, float(rates[-1])))
+        is_due = state.n_passes % EVERY == 0 or state.is_searching
+        state = replace(
+            state, measure=None, memory=replace(memory, arrays=arrays), n_passes=state.n_passes + 1, n_steps=state.n_steps + n,
+            n_shortened=n_shortened,
+        )  # fmt: skip
+        return self.measured(problem, state) if is_due else state
+
+    def measured(self, problem: Problem, state: State) -> State:
+        """The state at the end of a round of steps per row, with its moments and their measure."""
+        memory = state.memory
+        moments = problem.model.moments_of_state(memory.arrays)
+        measure = problem.measure(moments, state=memory.arrays)
+        if is_schedule(self.step_size) or measure.objective < memory.began.objective:
+            memory = replace(memory, began=measure, n_steps=state.n_steps)
+            return replace(state, moments=moments, measure=measure, memory=memory, is_searching=False)
+        return self._slower(replace(state, measure=memory.began), memory.n_steps, state.n_shortened)
 
     def _slower(self, state: State, n_steps: int, n_shortened: int) -> State:
         """The state of before the round, with a quarter of its rate."""
         rate = state.memory.rate / 4
         return replace(
-            state, memory=Rate(rate), n_steps=n_steps, n_shortened=n_shortened, is_done=rate < MIN_RATE, is_searching=True
+            state, memory=replace(state.memory, rate=rate, arrays=None), n_steps=n_steps, n_shortened=n_shortened,
+            is_done=rate < MIN_RATE, is_searching=True,
         )  # fmt: skip
 
     def step(self, problem: Problem, state: State) -> State:

@@ -94,6 +94,8 @@ def _fulfils_one(value: Any, rule: str, record: Any) -> bool:
     if found := ARRAY.fullmatch(rule):
         return _is_array(value, found[1], found[2], found[3], record)
     word, _, limits = rule.partition(" ")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return word == "any"  # arrays cannot hold it
     if word == "int":
         return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and _within(value, limits)
     if word == "number":

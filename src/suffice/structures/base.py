@@ -75,6 +75,7 @@ class Enumerable(Structure):
     table_prior = (
         True  # the prior is a blend of maximum-likelihood and pooled moments (recipe for tables); False: of words
     )
+    keeps_logs = False  # a state has the logarithms that a measure needs too: it is made once for both
     row_rate = 1.0  # the first rate of a stochastic pass with one step per row
     printed = ""  # which pass of Masegosa (2014) is printed for it (`learners.paper`)
 
@@ -245,6 +246,11 @@ class Enumerable(Structure):
         It may also say in `slack` which rows can be left out of the next passes (above 0).
         """
         raise NotImplementedError(f"{type(self).__name__} has no incremental pass")
+
+    def pulled(self, state: tuple, prior, share: float) -> tuple:
+        """The state a share of the way towards the prior; the given one may be changed."""
+        moments = self.moments_of_state(state)
+        return self.state_of(moments + share * (prior - moments))
 
     def steps_by_row(self, X, y, loss) -> bool:
         """Whether there is a stochastic pass over such rows with one step per row."""

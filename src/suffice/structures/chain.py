@@ -239,6 +239,8 @@ class ChainChart:
 class ChainPrior:
     """Pseudo-statistics: `amount` (at most 1) starts and steps out of every state over its free cells, and rows of the emissions."""
 
+    stored_as: ClassVar[dict[str, str]] = {"amount": "number 0..1"}
+
     chain: Chain
     emissions: ComponentPrior
     amount: float  # 0: maximum likelihood

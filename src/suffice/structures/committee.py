@@ -16,9 +16,7 @@ from .predictive import WIDEST, Predictive
 from .targets import Target
 
 PART = 4096  # rows at a time
-FULL = (
-    0.1  # weight from which all fits of a candidate answer; of those below it a share, as their average counts for less
-)
+FULL = 0.1  # weight from which all fits of a candidate answer; below it a share of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +81,8 @@ class Committee:
 
         found = np.concatenate(list(self._each(of_part, X, n_threads)))
         with np.errstate(over="ignore"):
-            return self.location + self.scale * found[:, 0], np.minimum(
-                (self.width * self.scale) ** 2 * found[:, 1], WIDEST
-            )
+            variance = np.square(self.width * self.scale) * found[:, 1]
+            return self.location + self.scale * found[:, 0], np.minimum(variance, WIDEST)
 
     def log_density(self, X: np.ndarray, y: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """(n,) array: log p(y | x); where the target cannot be y, -infinity."""

@@ -41,7 +41,7 @@ class Predictive:
         """Those of width 1."""
         mean, variance = self.target.moments(*self._parameters())
         with np.errstate(over="ignore"):  # far outside of the training rows: as wide as numbers can say
-            variance = np.minimum(self.scale**2 * np.broadcast_to(variance, mean.shape), WIDEST)
+            variance = np.minimum(np.square(self.scale) * np.broadcast_to(variance, mean.shape), WIDEST)
         return self.shares, self.location + self.scale * mean, variance
 
     def components(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -50,7 +50,8 @@ class Predictive:
         if self.width == 1.0:
             return shares, mean, variance
         centre = self.centre[:, None]
-        return shares, centre + self.width * (mean - centre), self.width**2 * variance
+        with np.errstate(over="ignore"):
+            return shares, centre + self.width * (mean - centre), np.minimum(np.square(self.width) * variance, WIDEST)
 
     @cached_property
     def centre(self) -> np.ndarray:

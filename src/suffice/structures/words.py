@@ -16,7 +16,7 @@ import numpy as np
 from typing_extensions import override
 
 from ..families import multinomial
-from ..families.lone_words import Join
+from ..families.lone_words import Join, JoinedRows
 from ..families.rows import any_missing
 from ..families.words import word_rows
 from .base import Moments
@@ -24,11 +24,14 @@ from .joint import Joint
 
 FEW_ROWS = 100  # below this the general loop with its exact search is fast enough
 FEW_BITS = 1000  # the same of Bernoulli columns
+LEAST = 1e-5  # weights of outcomes that a stochastic pass leaves out: far below the noise of its steps
 
 
 @dataclass(frozen=True, eq=False)
 class Words(Joint):
     """Counts of words (`families.multinomial`): multinomial naive Bayes."""
+
+    keeps_logs = True
 
     @property
     def length(self) -> float:
@@ -74,6 +77,8 @@ class Words(Joint):
         which = np.arange(X.shape[0]) if which is None else which
         scores = np.empty((len(which), self.n_outcomes))
         score_rows(self.rows_of(X)[0], which, self.flat(state or self.state_of(moments)), scores)
+        if isinstance(X, JoinedRows):
+            scores -= X.constants[which, None]
         return scores
 
     @override
@@ -81,7 +86,10 @@ class Words(Joint):
         from ..kernels.words.tables import weighed_logs
 
         (_, total, log_mass), (_, _, log_count, log_weight) = state
-        words = weighed_logs(self.counts_of(statistics), log_count, log_weight)
+        count, alike = self.counts_of(statistics), self.family.alike
+        words = weighed_logs(count, log_count, log_weight)
+        if alike is not None:  # logarithms of columns; those of their words are smaller
+            words -= float(count.sum(axis=1) @ np.log(alike))
         return words + float(statistics.mass @ log_mass) - float(statistics.mass.sum() * np.log(total[0]))
 
     def has_passes(self, y, loss) -> bool:
@@ -117,7 +125,7 @@ class Words(Joint):
     @override
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
         one_pass, (rows, _) = self._stochastic_kernel().of(loss.kernels), self.rows_of(X)
-        n_kept = one_pass(rows, y, weights, order, rates, self.flat(state), loss.settings, 1e-9)
+        n_kept = one_pass(rows, y, weights, order, rates, self.flat(state), loss.settings, LEAST)
         totals = state[0][1]
         totals[1] = np.log(totals[0])
         return n_kept
@@ -128,15 +136,24 @@ class Words(Joint):
         return stochastic_pass
 
     @override
+    def pulled(self, state, prior, share):
+        from ..kernels.words.tables import pull_counts
+
+        (mass, total, log_mass), (count, weight, log_count, log_weight) = state
+        mass += share * (prior.mass - mass)
+        pull_counts(count, self.counts_of(prior), share, log_count, weight)
+        total[0] = self.total_of(mass)
+        total[1] = np.log(total[0])
+        log_mass[:], log_weight[:] = np.log(mass), np.log(weight)
+        return state
+
+    @override
     def row_tolerance(self, loss, prior, tolerance):
         """Multipliers of a loss with a corner are of the size of the prior's pseudo-counts in units of a squared row (at most one)."""
         if not loss.has_corner:
             return tolerance
-        return (
-            2.0
-            * tolerance
-            * min(1.0, float(self.counts_of(prior).sum()) / self.n_words / self.n_outcomes / self.squared_row)
-        )
+        mean = float(self.counts_of(prior).sum()) / self.n_words / self.n_outcomes
+        return 2.0 * tolerance * min(1.0, mean / self.squared_row)
 
     @override
     def leaves_room(self, moments: Moments, prior: Moments) -> bool:
@@ -191,6 +208,7 @@ class BernoulliWords(Joint):
     ones (`kernels.words.bernoulli`)."""
 
     row_rate = 0.1  # a step moves every column, through its off-count
+    keeps_logs = True
 
     @staticmethod
     def flat(state: tuple) -> tuple:

@@ -36,7 +36,7 @@ MIN_HELD_OUT = 50  # documents a class and more, for a calibration on held-out o
 @dataclass(frozen=True)
 class Topics(Recipe):
     inference: str = "map"
-    nll_passes: int = 15  # of EM, before the passes of a discriminative loss
+    nll_passes: int = 6  # of EM, before the passes of a discriminative loss
     judge: str = "plug-in"  # estimator of a document's likelihood in prediction, of sampled topics
     seed: int = 0  # of streams
 
@@ -79,8 +79,12 @@ class Topics(Recipe):
             return EM()
         return IncrementalTopics(min(1e-3, self.options.tol), n_jobs=self.options.n_threads)
 
-    def solved(self, learner, problem: Problem, generator, watch: Watch = SILENT) -> Fit:
-        """EM from a random split of the labelled documents' words; then, for a discriminative loss, its own passes."""
+    def solved(self, learner, problem: Problem, generator, watch: Watch = SILENT, warm: Warm | None = None) -> Fit:
+        """EM from a random split of the labelled documents' words; then, for a discriminative loss, its own passes. `warm` is a fit of
+        some of the documents, from which the others' passes go on without EM."""
+        if warm is not None:
+            most, tol = self.options.max_epochs, self.options.tol
+            return run(learner, problem, warm.moments, generator, max_epochs=most, tol=tol, warm=warm, watch=watch)
         model: Any = problem.model
         statistics = problem.statistics()
         prior = self.likelihood_prior(model, statistics)
@@ -104,13 +108,13 @@ class Topics(Recipe):
 
     @override
     def trained(self, problem: Problem, choice: Choice, generator, watch: Watch, warm: Warm | None) -> Trained:
-        statistics = problem.statistics()
+        statistics, known = problem.statistics(), None
         if choice.setting is None:
             problem = replace(problem, loss=loss_named("nll"))
         elif not problem.loss.calibrates_itself or self.inference == "gibbs":
-            choice = self._calibrated(problem, choice, generator, watch.child("choice"))
+            choice, known = self._calibrated(problem, choice, generator, watch.child("choice"))
         problem = replace(problem, prior=self.prior(problem, statistics))
-        fit = self.solved(self.learner(problem), problem, generator, watch)
+        fit = self.solved(self.learner(problem), problem, generator, watch, known)
         return Trained(problem, fit, choice, statistics)
 
     @override
@@ -118,13 +122,13 @@ class Topics(Recipe):
         problem = replace(problem, prior=self.prior(problem, problem.statistics()))
         return self.solved(self.learner(problem), problem, generator, watch)
 
-    def _calibrated(self, problem: Problem, choice: Choice, generator, watch: Watch) -> Choice:
-        """Temperature and background from a fit on four fifths, where the rest is large enough to tell."""
+    def _calibrated(self, problem: Problem, choice: Choice, generator, watch: Watch) -> tuple[Choice, Warm | None]:
+        """Temperature and background from a fit on four fifths, where the rest is large enough to tell; and that fit."""
         counts = np.bincount(problem.y, minlength=problem.model.n_outcomes)
         dealt = deal(problem.y, np.arange(len(problem.y)), generator, 5)
         held, train = dealt.held_out(0), dealt.trained_on(0)
         if len(held) < MIN_HELD_OUT or np.bincount(problem.y[train], minlength=len(counts)).min() == 0:
-            return choice
+            return choice, None
         fold = problem.part(train)
         fold = replace(fold, prior=self.prior(fold, fold.statistics()))
         fit = self.solved(replace(self.learner(fold), watch=False), fold, generator, watch)
@@ -133,7 +137,12 @@ class Topics(Recipe):
         y, weights = problem.y[held], problem.weights[held] / problem.weights[held].sum()
         temperature = best_temperature(scores, y, weights)
         background, temperature = best_background(scores, y, weights, temperature, shares(counts), free=True)
-        return replace(choice, temperature=temperature, background=background)
+        known = None
+        if fit.multipliers is not None:
+            multipliers = np.full((len(problem.y), len(counts)), np.nan)
+            multipliers[train] = fit.multipliers
+            known = Warm(fit.moments, multipliers)
+        return replace(choice, temperature=temperature, background=background), known
 
     @override
     def answering(self, structure) -> Groups:

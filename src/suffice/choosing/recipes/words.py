@@ -26,7 +26,7 @@ from ..calibration import best_background, best_rivalry, shares
 from ..folds import deal_in_runs
 from ..priors import Setting
 from ..search import Axis, Plan
-from .base import MAX_ROWS, Choice, Fold, HeldOut
+from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained
 from .tables import Tables
 
 # scores under the hinge grow with the number of documents: the best temperature falls as its power -SHARPER
@@ -41,6 +41,9 @@ TILTS, TILT = {"hinge": 0.02}, 0.1  # steps of the tilt; for other losses
 WORTH_JOINING = 0.25  # share of words that only one row has (or none): from here on to join them pays
 STREAM = Setting(0.1)  # prior of a stream that no fit has chosen one for
 POWERS = (0.2, 0.4, 0.6)
+FEW_DOCUMENTS = (
+    500  # below, all five folds take part in the search; above, two choose as well (documents outside of 5 x 6 subsets)
+)
 
 
 def axes(loss: str, max_roots: int = 0) -> tuple[Axis, ...]:
@@ -96,16 +99,27 @@ class Words(Tables):
         """Words that only one row has, joined, where they are many."""
         if share_of_lone_words(counts_of(problem.X)) < WORTH_JOINING:
             return problem
-        join = self.memo["join"] = Join.of(counts_of(problem.X))
+        return self.joined(problem, Join.of(counts_of(problem.X)))
+
+    def joined(self, problem: Problem, join: Join) -> Problem:
+        self.memo["join"] = join
         return replace(problem, X=join.joined(problem.X), model=cast(Any, problem.model).joined(join))
 
     def read_by(self, reader: Reader, problem: Problem) -> Problem:
         """The problem with its rows as a reader gives them."""
-        rows, join = reader.scaled(problem.X), getattr(problem.X, "join", None)
-        model = self.structure(rows, problem.model.n_outcomes, problem.weights, reader)
-        if join is not None:
-            rows, model = join.joined(rows), model.joined(join)
+        join = getattr(problem.X, "join", None)
+        whole, rows = self.rows_by(reader, problem.X, join)
+        model = self.structure(whole, problem.model.n_outcomes, problem.weights, reader)
+        model = model if join is None else model.joined(join)
         return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
+
+    def rows_by(self, reader: Reader, X, join: Join | None) -> tuple[Any, Any]:
+        """Rows as a reader gives them, and with their words joined; the folds of a choice share the last ones."""
+        known = self.memo.get("rows")
+        if known is None or known[:2] != (reader, join) or join is None:
+            rows = reader.scaled(X)
+            known = self.memo["rows"] = reader, join, rows, rows if join is None else join.joined(rows)
+        return known[2:]
 
     @override
     def plain_reader(self, problem: Problem) -> Reader:
@@ -149,7 +163,9 @@ class Words(Tables):
         told = view.told if setting.telling else None
         common = self.commonness(problem) if setting.common else None
         model: Any = view.problem.model
-        return priors.uniform(model, view.statistics, setting, model.squared_row, leaning, common, told)
+        return priors.uniform(
+            model, view.statistics, setting, model.squared_row, leaning, common, told, view.occurrences
+        )
 
     # -- the choice ---------------------------------------------------------------------------------------------------
 
@@ -158,7 +174,7 @@ class Words(Tables):
         rows = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
         dealt = deal_in_runs(problem.y, rows, generator, 5, 2 * MAX_ROWS)
         n = len(dealt.rows)
-        n_searched = 5 if n < 1000 else 3 if n < 3000 else 2
+        n_searched = 5 if n < FEW_DOCUMENTS else 2
         return dealt, n_searched, 2  # one run of documents says too little of the next ones
 
     @override
@@ -231,9 +247,32 @@ class Words(Tables):
 
     @override
     def trained(self, problem: Problem, choice, generator, watch, warm):
-        trained = super().trained(problem, choice, generator, watch, warm)
+        join = self.memo.get("join")
+        if join is None or choice.setting is None or problem.blocks is not None:
+            trained = super().trained(problem, choice, generator, watch, warm)
+        else:
+            start = warm and replace(warm, moments=self.with_words(problem.model, warm.moments, join.summed))
+            own = super().trained(self.joined(problem, join), choice, generator, watch, start)
+            trained = self.of_all_words(own, problem, join)
         trained.reader = trained.reader or self.reader_at(trained.choice.setting)
         return trained
+
+    def of_all_words(self, trained: Trained, problem: Problem, join: Join) -> Trained:
+        """What was trained on joined words (the same passes), for the words themselves."""
+        setting = trained.choice.setting
+        whole = self.plain(problem) if setting is None else self.rows_as(problem, setting)
+
+        def of(moments):
+            return self.with_words(whole.model, moments, join.of_words)
+
+        fit = replace(trained.fit, moments=of(trained.fit.moments), arrays=None, memory=None)
+        whole = replace(whole, prior=of(trained.problem.prior))
+        return replace(trained, problem=whole, fit=fit, statistics=of(trained.statistics))
+
+    @staticmethod
+    def with_words(model: Any, moments, change):
+        """Moments with another table of words."""
+        return model.of_counts(moments.mass, change(model.counts_of(moments)))
 
     @override
     def stream_prior(self, problem: Problem, statistics):
@@ -257,6 +296,10 @@ class View:
     @cached_property
     def leaning(self) -> np.ndarray:
         return priors.leanings(self.problem.model, self.statistics)
+
+    @cached_property
+    def occurrences(self) -> np.ndarray:
+        return priors.occurrences_of(self.problem.model, self.statistics)
 
     @cached_property
     def told(self) -> np.ndarray:

@@ -29,7 +29,7 @@ from .. import loaded
 from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number, is_whole
 from ..contract import Contract
 from ..kinds import Path, Seed
-from ..scale import RowsOf, refuse, scaled, shell_of
+from ..scale import RowsOf, looking_again, refuse, scaled, shell_of
 from ..warm import last_fit
 from .answers import Answers
 from .cells import CellAnswers
@@ -122,6 +122,7 @@ class Mixture(Answers, CellAnswers, Runs, Contract, DensityMixin, BaseEstimator)
         """Learn from rows X and return their most probable components."""
         return self.fit(X, sample_weight=sample_weight, labels=labels).predict(X)
 
+    @looking_again
     def _fit(self, X: Any, sample_weight: Any, labels: Any) -> None:
         self._check_parameters()
         last, reader = last_fit(self), self._reader()

@@ -43,7 +43,7 @@ class LDAClassifier(GenerativeClassifier):
     row_norm : float, None or "auto", default="auto"
         Euclidean length every document is scaled to. None leaves counts alone; "auto" is 10, and None for "nll".
     nll_passes : int or "auto", default="auto"
-        Passes with the likelihood before the discriminative ones: they find the topics. "auto" is 15, and 5 for "gibbs".
+        Passes with the likelihood before the discriminative ones: they find the topics. "auto" is 6, and 5 for "gibbs".
     max_epochs : int or "auto", default="auto"
         Most passes over the data; "auto" is 30. For "gibbs" the number of passes; "auto" is 18, and 8 for "nll".
     share_word_topic : bool, default=True
@@ -181,7 +181,7 @@ class LDAClassifier(GenerativeClassifier):
     @override
     def _recipe(self, reader: Any, structure: Any = None) -> Any:
         options = replace(self._options(), max_epochs=self._passes())
-        passes = 5 if self.inference == "gibbs" else 15
+        passes = 5 if self.inference == "gibbs" else 6
         passes = passes if self.nll_passes == "auto" else int(self.nll_passes)
         return Recipe(options, self.inference, passes, self.likelihood, self._seed() if structure is not None else 0)
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..compile import compiled
 from ..machine.fast_log import fast_log
 from ..rows import pairs_row
-from .passes import score_row
+from .passes import score_one
 
 
 @compiled
@@ -16,6 +16,18 @@ def fill_logs(numbers, logs):
     for i in range(numbers.shape[0]):
         for k in range(numbers.shape[1]):
             logs[i, k] = fast_log(numbers[i, k])
+
+
+@compiled
+def pull_counts(count, prior, share, log_count, weight):
+    """Counts a share of the way towards the prior, with their logarithms and their sums over words; most cells are there already."""
+    weight[:] = 0.0
+    for i in range(count.shape[0]):
+        for k in range(count.shape[1]):
+            if count[i, k] != prior[i, k]:
+                count[i, k] += share * (prior[i, k] - count[i, k])
+                log_count[i, k] = fast_log(count[i, k])
+            weight[k] += count[i, k]
 
 
 @compiled
@@ -75,10 +87,10 @@ def add_labelled(rows, y, weights, count):
 @compiled
 def score_rows(rows, which, state, scores):
     """scores[j, k] = log p(x_i, k) of the rows i = which[j]."""
-    mass, total, count, weight, log_count, log_weight, log_mass = state
+    mass, total = state[0], state[1]
     log_total = math.log(total[0])
     for j in range(len(which)):
-        words, values = pairs_row(rows, which[j])
-        score_row(words, values, log_count, log_weight, log_mass, scores[j])
+        _, values = pairs_row(rows, which[j])
+        score_one(rows, which[j], values, which[min(j + 1, len(which) - 1)], state, scores[j])
         for k in range(len(mass)):
             scores[j, k] -= log_total

@@ -22,9 +22,7 @@ SETTLED = 2.0  # mean wanted change, in tolerances, at which training is done
 START = 0.05  # size of the multipliers that break the symmetry of topics
 FULL = 4  # every so many passes no document is left out
 REST = 0.3  # documents that wanted less than this share of the tolerance are left out of the others
-PATIENCE = (
-    60_000  # looks at a counter (a tenth of a millisecond or two) before a thread that waits for others goes to sleep
-)
+PATIENCE = 60_000  # looks at a counter (.1 to .2 ms) before a thread that waits for others goes to sleep
 SHARD = 256  # documents whose contributions one thread fills at a time
 PARTS = 4  # of the words: threads take a block's steps part by part
 ROOM = 0.25  # share of the prior's counts that is left with them
@@ -41,6 +39,7 @@ class Documents:
     starts: Any = None  # of every document's words in each part of them, see `parts_of`
     wanted: Any = None  # the change every document wanted when it was last visited
     block: int = 1
+    last: Measure | None = None  # measure of the last pass that was measured
 
 
 def longest_first(order: np.ndarray, lengths: np.ndarray, size: int) -> np.ndarray:
@@ -111,21 +110,21 @@ class IncrementalTopics:
     blocks: int = 64  # a pass is so many blocks of documents, which see the model before the block
 
     def init(self, problem: Problem, start, generator, warm=None) -> State:
-        """`start` has topics that differ (EM's); its own size does not matter."""
+        """`start` has topics that differ (EM's); its own size does not matter. `warm` multipliers are NaN where a document has none."""
         from ...kernels.structures.topics_contributions import fill_contributions, make_room
 
         model: Any = problem.model
         X, y = problem.X, problem.y
         n, K = len(y), model.n_outcomes
-        multipliers = None if warm is None else warm.multipliers
         shapes = model.empty_shapes(n)
-        scores = model.scores(start, X, shapes=None)
         unlabelled = y < 0
-        if multipliers is None:
-            share = np.bincount(y[~unlabelled], problem.weights[~unlabelled], minlength=K)
-            multipliers = np.tile(-START * share / share.sum(), (n, 1))  # adds nothing to the masses of the classes
-            multipliers[np.arange(n), np.maximum(y, 0)] += START
-            multipliers[unlabelled] = softmax(scores[unlabelled], axis=1)
+        share = np.bincount(y[~unlabelled], problem.weights[~unlabelled], minlength=K)
+        multipliers = np.tile(-START * share / share.sum(), (n, 1))  # adds nothing to the masses of the classes
+        multipliers[np.arange(n), np.maximum(y, 0)] += START
+        if unlabelled.any():
+            multipliers[unlabelled] = softmax(model.scores(start, X[unlabelled], shapes=None), axis=1)
+        if warm is not None:
+            multipliers = np.where(np.isnan(warm.multipliers), multipliers, warm.multipliers)
         lengths = np.asarray(X.sum(axis=1)).ravel()
         shapes[:] = model.concentration + (lengths / model.n_topics)[:, None, None]
         stored = np.empty((X.nnz, model.n_topics, K), dtype=np.float32)
@@ -178,14 +177,20 @@ class IncrementalTopics:
         if not model.in_domain(moments):  # rounding: rebuild from the contributions
             moments = self._moments(problem, memory.multipliers, memory.stored)
             arrays = model.state_of(moments)
-        measure = measured(problem, moments, memory.shapes) if self.watch else None
-        rose = bool(measure and state.measure and measure.objective > state.measure.objective)
-        block = max(1, memory.block // 4) if rose else memory.block  # documents of a block got in each other's way
         is_done = is_full and self._is_settled(problem, wanted, tolerance)
-        return replace(
-            state, moments=moments, measure=measure, memory=replace(memory, arrays=arrays, block=block), n_shortened=n_shortened,
-            is_done=is_done, is_searching=rose, n_passes=state.n_passes + 1,
+        state = replace(
+            state, moments=moments, measure=None, memory=replace(memory, arrays=arrays), n_shortened=n_shortened, is_done=is_done,
+            n_passes=state.n_passes + 1,
         )  # fmt: skip
+        return self.measured(problem, state) if self.watch and (is_full or is_done) else state
+
+    def measured(self, problem: Problem, state: State) -> State:
+        """The state with its measure, which costs as much as a pass."""
+        memory = state.memory
+        measure = measured(problem, state.moments, memory.shapes)
+        rose = memory.last is not None and measure.objective > memory.last.objective
+        block = max(1, memory.block // 4) if rose else memory.block  # documents of a block got in each other's way
+        return replace(state, measure=measure, memory=replace(memory, block=block, last=measure), is_searching=rose)
 
     def _is_settled(self, problem: Problem, wanted, tolerance: float) -> bool:
         return float(problem.weights @ wanted) < SETTLED * tolerance * float(problem.weights.sum())
