@@ -19,13 +19,20 @@ def mix(matrix, source, target):
     """target[j, w] = sum_i matrix[i, j] source[i, w], four by four."""
     S, W = target.shape
     whole = S // 4 * 4
-    target[:] = 0.0
     for j in range(0, whole, 4):
         for i in range(0, whole, 4):
             a0, a1, a2, a3 = matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
             b0, b1, b2, b3 = matrix[i, j + 1], matrix[i + 1, j + 1], matrix[i + 2, j + 1], matrix[i + 3, j + 1]
             c0, c1, c2, c3 = matrix[i, j + 2], matrix[i + 1, j + 2], matrix[i + 2, j + 2], matrix[i + 3, j + 2]
             d0, d1, d2, d3 = matrix[i, j + 3], matrix[i + 1, j + 3], matrix[i + 2, j + 3], matrix[i + 3, j + 3]
+            if i == 0:
+                for w in range(W):
+                    x0, x1, x2, x3 = source[i, w], source[i + 1, w], source[i + 2, w], source[i + 3, w]
+                    target[j, w] = fma(a0, x0, fma(a1, x1, fma(a2, x2, a3 * x3)))
+                    target[j + 1, w] = fma(b0, x0, fma(b1, x1, fma(b2, x2, b3 * x3)))
+                    target[j + 2, w] = fma(c0, x0, fma(c1, x1, fma(c2, x2, c3 * x3)))
+                    target[j + 3, w] = fma(d0, x0, fma(d1, x1, fma(d2, x2, d3 * x3)))
+                continue
             for w in range(W):
                 x0, x1, x2, x3 = source[i, w], source[i + 1, w], source[i + 2, w], source[i + 3, w]
                 target[j, w] = fma(a0, x0, fma(a1, x1, fma(a2, x2, fma(a3, x3, target[j, w]))))
@@ -41,6 +48,7 @@ def mix(matrix, source, target):
                 target[j + 2, w] = fma(c0, x0, target[j + 2, w])
                 target[j + 3, w] = fma(d0, x0, target[j + 3, w])
     for j in range(whole, S):
+        target[j] = 0.0
         for i in range(0, whole, 4):
             a0, a1, a2, a3 = matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
             for w in range(W):
