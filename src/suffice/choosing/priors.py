@@ -13,7 +13,7 @@ Words (`uniform`)    the same pseudo-count for every outcome, a flat prior of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,18 @@ def blended(model: Enumerable, statistics, setting: Setting, own=None):
     """`strength` pooled pseudo-examples and `second` times the data, at maximum likelihood (`own`, if it is known already)."""
     own = interior(model, statistics) if own is None else own
     return setting.strength * model.pooled(own) + (setting.second * float(statistics.mass.sum())) * own
+
+
+def given(model: Enumerable, statistics, amount: float | str, is_discriminative: bool):
+    """Pseudo-counts of `amount` (a number, "auto", "laplace", "log"), also of the outcomes under a discriminative loss."""
+    if amount in ("auto", "laplace"):
+        amount = model.default_pseudo_counts if amount == "auto" else 1.0
+    elif amount == "log":
+        amount = float(np.log(max(model.n_features, 2)))  # ln |W| of the paper's prior P2
+    prior = model.pseudo_counts(statistics, float(amount))
+    if is_discriminative:
+        prior = replace(prior, mass=np.full(model.n_outcomes, max(float(amount), 1e-3)))
+    return prior
 
 
 def uniform(

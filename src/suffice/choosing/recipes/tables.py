@@ -95,15 +95,7 @@ class Tables(Recipe):
 
     def given_prior(self, model, statistics, *, is_discriminative: bool):
         """Pseudo-counts as asked for; the outcomes get them too under a discriminative loss, which needs them."""
-        amount = self.options.prior
-        if amount in ("auto", "laplace"):
-            amount = model.default_pseudo_counts if amount == "auto" else 1.0
-        elif amount == "log":
-            amount = float(np.log(max(model.n_features, 2)))  # ln |W| of the paper's prior P2
-        prior = model.pseudo_counts(statistics, float(amount))
-        if is_discriminative:
-            prior = replace(prior, mass=np.full(model.n_outcomes, max(float(amount), 1e-3)))
-        return prior
+        return priors.given(model, statistics, self.options.prior, is_discriminative)
 
     # -- the choice ---------------------------------------------------------------------------------------------------
 

@@ -17,12 +17,7 @@ from ...evaluation.results import Estimate
 from ...learners.driver import Stop, run
 from ...learners.topics import allocation as learners
 from ...learners.topics.allocation_blocks import BlockAllocation, BlockDocuments
-from ...learners.topics.allocation_passes import (
-    AllocationProblem,
-    BatchAllocation,
-    OnlineAllocation,
-    SampledAllocation,
-)
+from ...learners.topics.allocation_passes import AllocationProblem, BatchAllocation, OnlineAllocation, SampledAllocation
 from ...reading.documents import counts_of, telling_words
 from ...reading.guards import all_or_nothing, naming, refuse_huge
 from .. import loaded
