@@ -24,7 +24,7 @@ import numpy as np
 from ..compile import compiled
 from .chain_kinds import SCORES, add, fill, n_phi, symbol_table
 from .chain_lanes import BLOCK as BLOCK
-from .chain_lanes import LEAST, absorb, block_steps, divide, fold, keep, product, width_at
+from .chain_lanes import LEAST, absorb, block_steps, divide, fold, product, width_at
 from .chain_logs import filter_lane, smooth_lane
 
 LANES = 64  # at most; fewer where there are fewer sequences
@@ -33,26 +33,35 @@ SCORE, SMOOTH, FILTER = 0, 1, 2  # log-likelihoods only; all expectations; poste
 
 
 @compiled
-def forward_block(lane, start, A, At, t0, b, past, current, inverse, counts, prediction, total):
-    """alpha before every step of a block (`past`), 1 / c, and what counts; `current`: the message that comes in, and that goes out."""
+def forward_block(lane, start, A, At, t0, b, past, current, inverse, counts, prediction, total, ones):
+    """alpha before every step of a block (`past`), 1 / c, and what counts; `current`: the message that comes in, and that goes out.
+
+    past[:, i + 1] is alpha c of step i, to be multiplied by inverse[i]; past[:, 0] and `current` are alpha itself.
+    """
     base, length, first, last, fresh = lane
     S, h, W = b.shape
+    after = current.reshape(S, 1, W)
+    past[:, 0] = current
     for i in range(h):
         t = t0 + i
-        keep(current, past, i)
+        scale = inverse[i - 1] if i > 0 else ones[:W]
         if t == 0:
             for j in range(S):
                 for w in range(W):
                     prediction[j, w] = start[j] if fresh[w] else 1.0 / S
         else:
-            product(A, At, current, prediction)
-        absorb(prediction, b, i, current, inverse[i], total[i])
+            product(A, At, past, i, prediction)
+        target, at = (past, i + 1) if i + 1 < h else (after, 0)
+        absorb(prediction, scale, b, i, target, at, inverse[i], total[i])
         for w in range(W):
             counts[i, w] = 1.0 if first[w] <= t and t < last[w] else 0.0
+    for j in range(S):
+        for w in range(W):
+            current[j, w] *= inverse[h - 1, w]
 
 
 @compiled
-def note_forward(lane, t0, past, current, total, is_bad, seams):
+def note_forward(lane, t0, past, current, inverse, total, is_bad, seams):
     """Lanes whose totals underflow, and the messages at the seams of pieces."""
     base, length, first, last, fresh = lane
     S, h, W = past.shape
@@ -69,11 +78,11 @@ def note_forward(lane, t0, past, current, total, is_bad, seams):
             i = (first[w] if side == 0 else last[w]) - t0
             if 1 <= i <= h:
                 for j in range(S):
-                    seams[w, side, j] = past[j, i, w] if i < h else current[j, w]
+                    seams[w, side, j] = past[j, i, w] * inverse[i - 1, w] if i < h else current[j, w]
 
 
 @compiled
-def note_filtered(lane, t0, b, past, current, A, total, top, has_zeros, is_bad, posterior, steps):
+def note_filtered(lane, t0, b, past, current, inverse, A, total, top, has_zeros, is_bad, posterior, steps):
     """Posteriors given the past, and log p(x_t | x_<t). With zeros in A a state that fades away is a reason for logarithms:
     no beta says what it is worth later."""
     base, length, first, last, fresh = lane
@@ -85,7 +94,7 @@ def note_filtered(lane, t0, b, past, current, A, total, top, has_zeros, is_bad, 
                 row = base[w] + t
                 steps[row] = top[i, w] + np.log(max(total[i, w], LEAST))
                 for j in range(S):
-                    value = past[j, i + 1, w] if i + 1 < h else current[j, w]
+                    value = past[j, i + 1, w] * inverse[i, w] if i + 1 < h else current[j, w]
                     posterior[row, j] = value
                     if has_zeros and value < 1e-250 and b[j, i, w] > 0.0 and t > 0 and not is_bad[w]:
                         for k in range(S):
@@ -93,7 +102,7 @@ def note_filtered(lane, t0, b, past, current, A, total, top, has_zeros, is_bad, 
 
 
 @compiled
-def meet(lane, closes, weights, end, t, alpha, at, beta, seams, loglik, begun, ended, is_bad):
+def meet(lane, closes, weights, end, t, alpha, at, scale, beta, seams, loglik, begun, ended, is_bad):
     """What happens to beta and the sums where a lane begins, ends, or has a seam."""
     base, length, first, last, fresh = lane
     S, W = beta.shape
@@ -103,26 +112,26 @@ def meet(lane, closes, weights, end, t, alpha, at, beta, seams, loglik, begun, e
             if closes[w]:
                 c = 0.0
                 for j in range(S):
-                    c += alpha[j, at, w] * end[j]
+                    c += alpha[j, at, w] * scale[w] * end[j]
                 is_bad[w] = is_bad[w] or not c > LEAST
                 loglik[w] += np.log(max(c, LEAST))
             for j in range(S):
                 beta[j, w] = end[j] / max(c, LEAST) if closes[w] else 1.0
                 if closes[w]:
-                    ended[j] += alpha[j, at, w] * beta[j, w] * weights[w]
+                    ended[j] += alpha[j, at, w] * scale[w] * beta[j, w] * weights[w]
         for j in range(S):
             if t == last[w] - 1:
                 seams[w, 3, j] = beta[j, w]
             if t == first[w] - 1:
                 seams[w, 2, j] = beta[j, w]
             if t == 0 and fresh[w] and length[w] > 0:
-                begun[j] += alpha[j, at, w] * beta[j, w] * weights[w]
+                begun[j] += alpha[j, at, w] * scale[w] * beta[j, w] * weights[w]
 
 
 @compiled
 def backward_block(
-    lane, closes, weights, A, At, end, t0, b, past, current, inverse, counts, beta, scaled, factor, most, shares, seams,
-    loglik, begun, ended, is_bad,
+    lane, closes, weights, A, At, end, t0, b, past, current, inverse, counts, beta, scaled, factors, ones, most, shares,
+    seams, loglik, begun, ended, is_bad,
 ):  # fmt: skip
     """From the last step of a block to its first: posteriors (`shares`), and in the place of b what the transitions are summed from."""
     base, length, first, last, fresh = lane
@@ -133,13 +142,15 @@ def backward_block(
             if t0 <= t < t0 + h:
                 is_event[t - t0] = True
     for i in range(h - 1, -1, -1):
-        alpha, at = (past, i + 1) if i + 1 < h else (after, 0)
+        alpha, at, scale = (past, i + 1, inverse[i]) if i + 1 < h else (after, 0, ones[:W])
+        before = inverse[i - 1] if i > 0 else ones[:W]
         if is_event[i]:
-            meet(lane, closes, weights, end, t0 + i, alpha, at, beta, seams, loglik, begun, ended, is_bad)
+            meet(lane, closes, weights, end, t0 + i, alpha, at, scale, beta, seams, loglik, begun, ended, is_bad)
         for w in range(W):
-            factor[w] = counts[i, w] * weights[w]
-        divide(alpha, at, beta, i, b, factor, inverse[i], most, shares, scaled)
-        product(At, A, scaled, beta)
+            factors[0, w] = counts[i, w] * weights[w] * scale[w]
+            factors[1, w] = counts[i, w] * weights[w] * before[w]
+        divide(alpha, at, beta, i, b, factors[0], inverse[i], factors[1], most, shares, scaled)
+        product(At, A, scaled, 0, beta)
 
 
 @compiled
@@ -173,7 +184,7 @@ def run_batch(
     messages, place = np.zeros((n_blocks + 1, S, W_all)), np.zeros(n_blocks + 1, np.int64)
     produced, all_beta, all_most = np.ones(W_all), np.ones((S, W_all)), np.zeros(W_all)
     small = np.empty((4, S * W_all))
-    factor, part = np.empty(W_all), np.empty((S, S))
+    factors, part = np.empty((2, W_all)), np.empty((S, S))
     ones = np.ones(size * W_all)
     n_sweeps = 2 * n_blocks if mode == SMOOTH else n_blocks
     for sweep in range(n_sweeps):
@@ -188,7 +199,7 @@ def run_batch(
         top, inverse = work[5, :m].reshape(h, W), work[6, :m].reshape(h, W)
         counts, total = work[7, :m].reshape(h, W), work[8, :m].reshape(h, W)
         current, prediction = small[0, : S * W].reshape(S, W), small[1, : S * W].reshape(S, W)
-        beta, scaled = small[2, : S * W].reshape(S, W), small[3, : S * W].reshape(S, W)
+        beta, scaled = small[2, : S * W].reshape(S, W), small[3, : S * W].reshape(S, 1, W)
         cells = z.reshape(D, h, W)
         if sweep != n_blocks:  # the last block is still there when the way back begins
             loaded = len(cache) > 0 and (is_filled or sweep > n_blocks)
@@ -196,22 +207,22 @@ def run_batch(
             for j in range(S):
                 for w in range(W):
                     current[j, w] = messages[block, j, w]
-            forward_block(lane, start, A, At, t0, b, past, current, inverse, counts, prediction, total)
+            forward_block(lane, start, A, At, t0, b, past, current, inverse, counts, prediction, total, ones)
         if sweep < n_blocks:
             for j in range(S):
                 for w in range(W):
                     messages[block + 1, j, w] = current[j, w]
             for i in range(h):
                 fold(total[i], top[i], counts[i], produced[:W], loglik[:W])
-            note_forward(lane, t0, past, current, total, is_bad, seams)
+            note_forward(lane, t0, past, current, inverse, total, is_bad, seams)
             if mode == FILTER:
-                note_filtered(lane, t0, b, past, current, A, total, top, has_zeros, is_bad, posterior, steps)
+                note_filtered(lane, t0, b, past, current, inverse, A, total, top, has_zeros, is_bad, posterior, steps)
             continue
         for j in range(S):
             for w in range(W):
                 beta[j, w] = all_beta[j, w]
         backward_block(
-            lane, closes, weights, A, At, end, t0, b, past, current, inverse, counts, beta, scaled, factor, all_most, shares,
+            lane, closes, weights, A, At, end, t0, b, past, current, inverse, counts, beta, scaled, factors, ones, all_most, shares,
             seams, loglik, begun, ended, is_bad,
         )  # fmt: skip
         for j in range(S):

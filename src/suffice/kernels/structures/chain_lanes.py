@@ -15,8 +15,8 @@ FEW = 24  # states: with fewer, the loops here are faster than a call of BLAS
 
 
 @compiled
-def mix(matrix, source, target):
-    """target[j, w] = sum_i matrix[i, j] source[i, w], four by four."""
+def mix(matrix, source, at, target):
+    """target[j, w] = sum_i matrix[i, j] source[i, at, w], four by four."""
     S, W = target.shape
     whole = S // 4 * 4
     for j in range(0, whole, 4):
@@ -27,14 +27,14 @@ def mix(matrix, source, target):
             d0, d1, d2, d3 = matrix[i, j + 3], matrix[i + 1, j + 3], matrix[i + 2, j + 3], matrix[i + 3, j + 3]
             if i == 0:
                 for w in range(W):
-                    x0, x1, x2, x3 = source[i, w], source[i + 1, w], source[i + 2, w], source[i + 3, w]
+                    x0, x1, x2, x3 = source[i, at, w], source[i + 1, at, w], source[i + 2, at, w], source[i + 3, at, w]
                     target[j, w] = fma(a0, x0, fma(a1, x1, fma(a2, x2, a3 * x3)))
                     target[j + 1, w] = fma(b0, x0, fma(b1, x1, fma(b2, x2, b3 * x3)))
                     target[j + 2, w] = fma(c0, x0, fma(c1, x1, fma(c2, x2, c3 * x3)))
                     target[j + 3, w] = fma(d0, x0, fma(d1, x1, fma(d2, x2, d3 * x3)))
                 continue
             for w in range(W):
-                x0, x1, x2, x3 = source[i, w], source[i + 1, w], source[i + 2, w], source[i + 3, w]
+                x0, x1, x2, x3 = source[i, at, w], source[i + 1, at, w], source[i + 2, at, w], source[i + 3, at, w]
                 target[j, w] = fma(a0, x0, fma(a1, x1, fma(a2, x2, fma(a3, x3, target[j, w]))))
                 target[j + 1, w] = fma(b0, x0, fma(b1, x1, fma(b2, x2, fma(b3, x3, target[j + 1, w]))))
                 target[j + 2, w] = fma(c0, x0, fma(c1, x1, fma(c2, x2, fma(c3, x3, target[j + 2, w]))))
@@ -42,7 +42,7 @@ def mix(matrix, source, target):
         for i in range(whole, S):
             a0, b0, c0, d0 = matrix[i, j], matrix[i, j + 1], matrix[i, j + 2], matrix[i, j + 3]
             for w in range(W):
-                x0 = source[i, w]
+                x0 = source[i, at, w]
                 target[j, w] = fma(a0, x0, target[j, w])
                 target[j + 1, w] = fma(b0, x0, target[j + 1, w])
                 target[j + 2, w] = fma(c0, x0, target[j + 2, w])
@@ -52,21 +52,21 @@ def mix(matrix, source, target):
         for i in range(0, whole, 4):
             a0, a1, a2, a3 = matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
             for w in range(W):
-                x0, x1, x2, x3 = source[i, w], source[i + 1, w], source[i + 2, w], source[i + 3, w]
+                x0, x1, x2, x3 = source[i, at, w], source[i + 1, at, w], source[i + 2, at, w], source[i + 3, at, w]
                 target[j, w] = fma(a0, x0, fma(a1, x1, fma(a2, x2, fma(a3, x3, target[j, w]))))
         for i in range(whole, S):
             a0 = matrix[i, j]
             for w in range(W):
-                target[j, w] = fma(a0, source[i, w], target[j, w])
+                target[j, w] = fma(a0, source[i, at, w], target[j, w])
 
 
 @compiled
-def product(matrix, transposed, source, target):
-    """target = matrix' source, by the faster way."""
+def product(matrix, transposed, source, at, target):
+    """target = matrix' source[:, at], by the faster way."""
     if matrix.shape[0] < FEW:
-        mix(matrix, source, target)
+        mix(matrix, source, at, target)
     else:
-        np.dot(transposed, source, target)
+        np.dot(transposed, np.ascontiguousarray(source[:, at]), target)
 
 
 @compiled
@@ -108,44 +108,32 @@ def pad(length, t0, b, top):
 
 
 @compiled
-def absorb(prediction, b, i, current, inverse, total):
-    """current = prediction * b / total; `inverse` = 1 / total."""
+def absorb(prediction, scale, b, i, target, at, inverse, total):
+    """target[:, at] = prediction * scale * b, `total` its sum, `inverse` one over that: what divides it is left to the next step."""
     S, W = prediction.shape
     for w in range(W):
         total[w] = 0.0
     for j in range(S):
         for w in range(W):
-            value = prediction[j, w] * b[j, i, w]
-            current[j, w] = value
+            value = prediction[j, w] * scale[w] * b[j, i, w]
+            target[j, at, w] = value
             total[w] += value
     for w in range(W):
         inverse[w] = 1.0 / (total[w] if total[w] > 0.0 else 1.0)
-    for j in range(S):
-        for w in range(W):
-            current[j, w] *= inverse[w]
 
 
 @compiled
-def keep(current, past, i):
-    """past[:, i] = current."""
-    S, W = current.shape
-    for j in range(S):
-        for w in range(W):
-            past[j, i, w] = current[j, w]
-
-
-@compiled
-def divide(alpha, at, beta, i, b, factor, inverse, most, shares, scaled):
-    """A step back: shares = alpha beta factor; scaled = b beta / total, and in the place of b what enters the transitions."""
+def divide(alpha, at, beta, i, b, share, inverse, entry, most, shares, scaled):
+    """A step back: shares = alpha beta share; scaled = b beta / total, and in the place of b what enters the transitions."""
     S, W = beta.shape
     for j in range(S):
         for w in range(W):
             most[w] = beta[j, w] if beta[j, w] > most[w] else most[w]
-            shares[j, i, w] = alpha[j, at, w] * beta[j, w] * factor[w]
+            shares[j, i, w] = alpha[j, at, w] * beta[j, w] * share[w]
         for w in range(W):
             onward = b[j, i, w] * beta[j, w] * inverse[w]
-            scaled[j, w] = onward
-            b[j, i, w] = onward * factor[w]
+            scaled[j, 0, w] = onward
+            b[j, i, w] = onward * entry[w]
 
 
 @compiled
