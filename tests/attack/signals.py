@@ -299,7 +299,7 @@ def signals(count: int = 20, seed: int = 0, only: str = "") -> Report:
     report, generator = Report("signals"), np.random.default_rng(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number, (model, given, batch) in enumerate(cases()):
+        for model, given, batch in cases():
             name = type(model).__name__
             if only not in name:
                 continue
@@ -315,7 +315,7 @@ def signals(count: int = 20, seed: int = 0, only: str = "") -> Report:
                     works.append(lambda m=model, g=given, f=folder: killed(m, g, count, generator, report, f))
                     os.rmdir(folder)
                     os.mkdir(folder)
-                    for k in range(-(-count // 4) if number % 6 == 0 else 0):
+                    for k in range(-(-count // 4)):
                         works.append(
                             lambda m=model, g=given, f=(0, 4096, 8192, 20_000, 60_000)[k % 5]: full(m, g, f, report)
                         )
