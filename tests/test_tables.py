@@ -221,7 +221,9 @@ def test_bins_without_their_slope():
     rng = np.random.default_rng(0)
     family = Histogram(2, 2, np.array([5, 4]), left=np.arange(9.0), right=np.arange(9.0) + 1)
     centre, a, T = rng.normal(size=9), np.array([0.3, 0.7]), rng.normal(size=(9, 2))
-    part = BinsPart(family, np.zeros((9, 2)), np.zeros(2, dtype=bool), slice(0, 9), np.zeros((9, 2)), centre=centre, a=a)
+    part = BinsPart(
+        family, np.zeros((9, 2)), np.zeros(2, dtype=bool), slice(0, 9), np.zeros((9, 2)), centre=centre, a=a
+    )
 
     def lost(slopes):
         found = 0.5 * float((a * slopes**2).sum())
