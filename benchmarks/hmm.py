@@ -48,19 +48,35 @@ def ours(kind: Any, n_states: int, X, lengths, n_jobs: int = 1, **parameters) ->
     return fit
 
 
-def iteration(fit: Callable[[int], Any], clock: Callable[[], float] = time.process_time, n: int = ITERATIONS) -> float:
-    """Seconds of an iteration: the difference of fits of 1 and 1 + n."""
-    return (best(lambda: fit(1 + n), clock) - best(lambda: fit(1), clock)) / n
+def iterations(
+    fits: list[tuple[Callable[[int], Any], int]], clock: Callable[[], float] = time.process_time, repeats: int = 5
+) -> list[float]:
+    """Seconds of an iteration of each fit: the difference of fits of 1 and 1 + n, each the best of several.
+
+    The fits take turns, so that a machine that is slow for a while is slow for all of them.
+    """
+    for fit, _ in fits:
+        fit(1)
+    seconds = np.full((len(fits), 2), np.inf)
+    for _ in range(repeats):
+        for number, (fit, n) in enumerate(fits):
+            for side, passes in enumerate((1, 1 + n)):
+                began = clock()
+                fit(passes)
+                seconds[number, side] = min(seconds[number, side], clock() - began)
+    return [(long - short) / n for (short, long), (_, n) in zip(seconds, fits, strict=True)]
 
 
-def theirs(peer: Any, kind: str, n_states: int, X, lengths, implementation: str, *more) -> float:
+def theirs(peer: Any, kind: str, n_states: int, X, lengths, implementation: str, *more) -> Callable[[int], Any]:
+    """A fit of so many iterations by hmmlearn."""
+
     def fit(n: int) -> Any:
         model = getattr(peer, kind)(
             n_states, *more, n_iter=n, tol=-np.inf, implementation=implementation, random_state=0
         )
         return model.fit(X, lengths)
 
-    return iteration(fit)
+    return fit
 
 
 def cases() -> dict[str, tuple]:
@@ -96,7 +112,7 @@ def seconds_of_a_multiply_add() -> float:
 def many_states(n_states: int = 1000, n_steps: int = 2000) -> None:
     X = np.random.default_rng(0).integers(0, 300, size=(n_steps, 1)).astype(float)
     with threadpool_limits(1):
-        one = iteration(ours(CategoricalHMM, n_states, X, None))
+        (one,) = iterations([(ours(CategoricalHMM, n_states, X, None), ITERATIONS)], repeats=3)
         model = ours(CategoricalHMM, n_states, X, None)(1)
         path = best(lambda: model.predict(X), repeats=1)
     print(f"{n_states:,} states, {n_steps:,} steps: {one:.2f} s an iteration, Viterbi {path:.2f} s", flush=True)
@@ -141,10 +157,11 @@ def run() -> None:
         own = float if kind is not CategoricalHMM else int
         with threadpool_limits(1):
             unit = seconds_of_a_multiply_add()
-            one = iteration(ours(kind, n_states, X.astype(own), lengths, **parameters), n=OURS)
-            wall = iteration(ours(kind, n_states, X.astype(own), lengths, **parameters), time.perf_counter, OURS)
-            two = iteration(ours(kind, n_states, X.astype(own), lengths, 2, **parameters), time.perf_counter, OURS)
-            model = ours(kind, n_states, X.astype(own), lengths, **parameters)(1)
+            alone, shared = (ours(kind, n_states, X.astype(own), lengths, n_jobs, **parameters) for n_jobs in (1, 2))
+            others = [theirs(peer, their_kind, n_states, X, lengths, way, *more) for way in ("log", "scaling") if peer]
+            one, *taken = iterations([(alone, OURS), *((fit, ITERATIONS) for fit in others)])
+            wall, two = iterations([(alone, OURS), (shared, OURS)], time.perf_counter)
+            model = alone(1)
             path = best(lambda: model.predict(X, lengths=lengths))  # noqa: B023
             line = f"{name}: {one:.4f} s an iteration, two threads {wall / two:.2f}x (wall)"
             line += f", Viterbi {1e9 * path / len(X):.0f} ns a step"
@@ -152,8 +169,7 @@ def run() -> None:
                 limit = unit * len(X) * (3 * n_states**2 + 4 * X.shape[1] * n_states)
                 line += f", {one / limit:.1f}x the limit"
             if peer is not None:
-                for implementation in ("log", "scaling"):
-                    other = theirs(peer, their_kind, n_states, X, lengths, implementation, *more)
+                for implementation, other in zip(("log", "scaling"), taken, strict=True):
                     line += f"; hmmlearn {implementation} {other:.3f} s ({other / one:.1f}x)"
                 found = getattr(peer, their_kind)(n_states, *more, n_iter=1, random_state=0).fit(X, lengths)
                 other = best(lambda: found.predict(X, lengths), repeats=1)  # noqa: B023

@@ -278,6 +278,25 @@ def test_an_interruption_keeps_the_best_state_and_the_fit_can_go_on(name, tmp_pa
     assert bits(rest) == bits(whole)
 
 
+def test_an_interrupted_classifier_of_texts_is_fitted_too(monkeypatch):
+    passed = driver.Watch.passed
+
+    def interrupt(self, number, line, state):
+        if number == 2 and not self.name and self is not driver.SILENT:
+            raise KeyboardInterrupt
+        return passed(self, number, line, state)
+
+    monkeypatch.setattr(driver.Watch, "passed", interrupt)
+    texts, labels = (
+        ["a good film", "a fine good plot", "dull and bad", "a bad film"] * 20,
+        ["up", "up", "down", "down"] * 20,
+    )
+    model = suffice.TextClassifier(prior=1.0, tol=0.0, random_state=0)
+    with pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt, match="TextClassifier"):
+        model.fit(texts, labels)
+    assert model.stopped_.startswith("interrupted") and model.predict(["a good plot"]) == ["up"]
+
+
 # -- refused -------------------------------------------------------------------------------------------------------------
 
 

@@ -100,7 +100,7 @@ def mutate(file: File, generator: np.random.Generator) -> str:
     elif way == "leaf":
         leaves = [p for p in found if not isinstance(at(file.head["object"], p), (dict, list))]
         path = leaves[int(generator.integers(len(leaves)))]
-        at(file.head["object"], path[:-1])[path[-1]] = NUMBERS[int(generator.integers(len(NUMBERS)))]
+        at(file.head["object"], path[:-1])[path[-1]] = copy.deepcopy(NUMBERS[int(generator.integers(len(NUMBERS)))])
     elif way == "class":
         classes = [p for p in found if p[-1] == "class"]
         path = classes[int(generator.integers(len(classes)))]

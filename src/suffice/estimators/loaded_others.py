@@ -125,7 +125,8 @@ def check_line(name: str, line: Line, gates: Joint) -> None:
         array.shape for array in family_of(size + 1).statistics(np.zeros((1, size + 1)), np.ones((1, 1))).arrays()
     ]
     arrays = line.statistics.arrays() if isinstance(line.statistics, Record) else []
-    good = [np.shape(array) for array in arrays] == wanted and line.statistics.is_finite()
+    good = [np.shape(array) for array in arrays] == wanted and all(array.dtype == np.float64 for array in arrays)
+    good = good and line.statistics.is_finite()
     require(good and float(line.statistics.weight.min()) > 0, f"{name}.statistics must be of the shapes {wanted}")
 
 

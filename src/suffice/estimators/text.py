@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.utils.validation import check_is_fitted
 
+from ..reading.guards import all_or_nothing
 from . import loaded_others
 from .explaining import telling_columns
 from .habits import Habits
@@ -69,6 +70,8 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         What occurrences of every word are multiplied by under tf-idf.
     model_ : MultinomialNB
         The fitted model; its attributes say what was chosen.
+    stopped_ : str
+        Why its training ended.
 
     Examples
     --------
@@ -110,6 +113,7 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         self.checkpoint_minutes = checkpoint_minutes
         self.resume = resume
 
+    @all_or_nothing
     def fit(self, documents: Any, y: Any, sample_weight: ArrayLike | None = None) -> TextClassifier:
         """Learn from documents (an iterable of strings) and their labels."""
         documents = checked(documents)
@@ -117,6 +121,7 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         model = self._model().fit(rows, y, sample_weight)
         return self._keep(counter, weigher, model)
 
+    @all_or_nothing
     def partial_fit(
         self, documents: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
     ) -> TextClassifier:
@@ -134,6 +139,10 @@ class TextClassifier(Habits, ClassifierMixin, BaseEstimator):
         counter, weigher, rows = self._begun(documents)
         model = self._model().partial_fit(rows, y, classes, sample_weight)
         return self._keep(counter, weigher, model)
+
+    @property
+    def stopped_(self) -> str:
+        return self.model_.stopped_
 
     def _keep(self, counter: CountVectorizer, weigher: TfidfTransformer | None, model: MultinomialNB) -> TextClassifier:
         self.model_, self.classes_, self.vocabulary_ = model, model.classes_, counter.get_feature_names_out()

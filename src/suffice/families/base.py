@@ -275,7 +275,7 @@ class Family(ABC):
 
 def room_below(value: np.ndarray, change: np.ndarray) -> np.ndarray:
     """The largest step that leaves `value` at least KEEP of itself."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         return np.where(change < 0, (1 - KEEP) * value / -change, np.inf)
 
 

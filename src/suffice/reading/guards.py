@@ -22,7 +22,8 @@ _INTERRUPTED: ContextVar[list[str] | None] = ContextVar("_INTERRUPTED", default=
 def all_or_nothing(train):
     """A call that fails leaves the estimator as it was: nothing of other data (classes, columns, units) stays behind.
 
-    A fit that Ctrl-C has ended is whole, at its best state so far; the KeyboardInterrupt goes on from the outermost call, so that a
+    A fit that Ctrl-C has ended is whole, at its best state so far (while settings are still compared on held-out parts there is none,
+    and the estimator stays as it was); the KeyboardInterrupt goes on from the outermost call, so that a
     script ends and the estimator is there for whoever catches it.
     """
 

@@ -13,6 +13,7 @@ from typing_extensions import override
 from ...choosing.taggers import TagSolution, trained
 from ...families.categorical import Categorical
 from ...learners.watch import Watch
+from ...reading.guards import all_or_nothing
 from ...reading.sequences import Sequences
 from ...reading.tokens import Tokens
 from ...structures.joint import Joint
@@ -103,6 +104,7 @@ class TextTagger(HMMTagger):
     sequence = time = None  # sentences are lists
 
     @override
+    @all_or_nothing
     def fit(self, sentences: Any, tags: Any, *, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from sentences (lists of words) and their tags (lists as long; None: not known).
 

@@ -118,6 +118,8 @@ class Conditional:
             value += more
             gradient.append(slope + part.pulled(own, g_dense, g_cells[:-1], memory))
         raw, scaled = np.concatenate(gradient), np.empty(self.shape)
+        if not np.isfinite(raw).all():  # beyond all numbers: nothing to begin with, and no step to take
+            return np.inf, np.full(scaled.size, np.nan)
         for rows, metric in self.metrics:
             scaled[rows] = metric.pulled(raw[rows])
         return value / self.total, scaled.ravel() / self.total
