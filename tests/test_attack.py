@@ -217,12 +217,14 @@ def test_parameters_set_to_nonsense_are_named_by_every_answer():
         (811, 10524),
         (841, 9532),
         (841, 10405),
+        (851, 3432),
+        (851, 19434),
     ],
 )
 def test_what_the_storm_found_once(seed, number):
     """Weights beside which a prior is nothing, squares of 1e166, flags that BLAS raises for no number of its answer; a column of 1e99
     whose mean is 1e83 off it, components whose counts of 1e-300 vanish, rows too far away for a score; a covariance of 1e362; a weight
-    of 1e30, beside which a variance vanishes; room for a step, and a gradient, beyond all numbers.
+    of 1e30, beside which a variance vanishes; room for a step, a gradient and a pass beyond all numbers.
     """
     report = storm(1, seed, number)
     assert not report.bad, report.bad
