@@ -5,7 +5,9 @@ categories, all as levels), each with the number of components at which the hidd
 
     gain_i = log p(cell i | what is left of its row), as levels less as categories
 
-All columns are read as the sum of all gains says, but those whose own gains say the opposite by more than `SURE` standard errors.
+All these columns are read as the sum of their gains says, but those whose own gains say the opposite by more than `SURE` standard
+errors. The gains of the other columns are left out: two fits differ there by what the reading does not explain, and of a table with
+one such column among many that is most of the sum.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ def ordered_columns(
             found.append([np.concatenate(cells) for cells in zip(*each, strict=True)])
         best.append(max(found, key=lambda cells: sum(own.sum() for own in cells)))
     gains = [as_levels - as_categories for as_categories, as_levels in zip(*best, strict=True)]
-    is_ordered = sum(own.sum() for own in gains) > 0
+    is_ordered = sum(gains[place].sum() for place in places) > 0
     doubts = [
         gains[place].sum() * (-1 if is_ordered else 1) > SURE * np.sqrt((gains[place] ** 2).sum()) for place in places
     ]

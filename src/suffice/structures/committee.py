@@ -11,11 +11,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..engines.threads import Engine, shards
-from .experts import ExpertMoments, ExpertRows, Experts, log_density_of, two_moments_of
+from .experts import ExpertMoments, ExpertRows, Experts, log_density_of, pooled_experts, two_moments_of
+from .pooling import can_pool
 from .predictive import WIDEST, Predictive
 from .targets import Target
 
 PART = 4096  # rows at a time
+SCORES = 1 << 19  # rows times components of all members at a time
 FULL = 0.1  # weight from which all fits of a candidate answer; below it a share of them
 
 
@@ -37,14 +39,23 @@ class Committee:
     def target(self) -> Target:
         return self.members[0].structure.target
 
-    def _each(self, function: Any, X: np.ndarray, n_threads: int) -> Iterator:
-        parts = shards(len(X), PART) or [slice(0, 0)]
+    def _each(self, function: Any, X: np.ndarray, n_threads: int, part: int = PART) -> Iterator:
+        parts = shards(len(X), part) or [slice(0, 0)]
         return Engine(n_threads).each(lambda part: function(X[part], part), parts)
 
     def _each_member(self, X: np.ndarray, y: np.ndarray | None = None) -> Iterator[tuple[Member, ExpertRows]]:
         """Every member with the rows, which are read once."""
         rows = self.members[0].structure.rows(X, y)
         return ((member, member.structure.own(rows)) for member in self.members)
+
+    def _groups(self) -> Iterator[tuple[Experts, ExpertMoments, np.ndarray, np.ndarray]]:
+        """Members side by side (structure, moments, where their components end, weights): all at once, where components have
+        parameters of their own."""
+        together = can_pool(self.members[0].structure.gates)
+        for members in [self.members] if together else [[member] for member in self.members]:
+            structure, moments = pooled_experts(members[0].structure, [member.moments for member in members])
+            ends = np.cumsum([0, *(member.structure.n_outcomes for member in members)])
+            yield structure, moments, ends, np.array([member.weight for member in members])
 
     def predictive(self, X: np.ndarray) -> Predictive:
         """Of rows that fit in memory: every component of every member."""
@@ -67,19 +78,22 @@ class Committee:
     def mean_and_variance(self, X: np.ndarray, n_threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """(n,) arrays: E[y | x] and Var[y | x]."""
 
+        groups = list(self._groups())
+        width = max(len(moments.intercept) for _, moments, _, _ in groups)
+
         def of_part(cells, part):
             first, second = np.zeros(len(cells)), np.zeros(len(cells))
-            with np.errstate(
-                over="ignore", invalid="ignore"
-            ):  # far outside of the training rows: as wide as numbers can say
-                for member, rows in self._each_member(cells):
-                    mean, variance = member.structure.mean_and_variance(member.moments, rows)
-                    first += member.weight * mean
-                    second += member.weight * (variance + mean**2)
+            rows = groups[0][0].rows(cells)
+            # far outside of the training rows: as wide as numbers can say
+            with np.errstate(over="ignore", invalid="ignore"):
+                for structure, moments, ends, weights in groups:
+                    mean, square = structure.two_moments(moments, structure.own(rows), ends, weights)
+                    first += mean
+                    second += square
                 spread = np.nan_to_num(second - first**2, nan=WIDEST)
             return np.column_stack([first, np.maximum(spread, 0.0)])
 
-        found = np.concatenate(list(self._each(of_part, X, n_threads)))
+        found = np.concatenate(list(self._each(of_part, X, n_threads, max(1, min(PART, SCORES // width)))))
         with np.errstate(over="ignore"):
             variance = np.square(self.width * self.scale) * found[:, 1]
             return self.location + self.scale * found[:, 0], np.minimum(variance, WIDEST)

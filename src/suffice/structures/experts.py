@@ -27,6 +27,7 @@ from .base import Expectation, Given, Moments, Structure
 from .design import Design, NumberCells, design_of
 from .hinges import with_hinges
 from .joint import Joint
+from .pooling import pooled_members
 from .targets import Target
 
 IMPOSSIBLE = 1e300  # of a log-density
@@ -141,12 +142,13 @@ class Experts(Structure):
         value = self.target.terms(rows.y[:, None], eta, variance, moments.spread)[0]
         return logsumexp(gates + value, axis=1) - logsumexp(gates, axis=1)
 
-    def mean_and_variance(self, moments: ExpertMoments, rows: ExpertRows) -> tuple[np.ndarray, np.ndarray]:
-        """(n,) arrays: E[y | x] and Var[y | x]."""
+    def two_moments(
+        self, moments: ExpertMoments, rows: ExpertRows, ends: Any = None, weights: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) arrays: E[y | x] and E[y^2 | x]; of several members' components (`pooled_experts`) with the members' weights."""
         gates, eta, variance = self.scores(moments, rows)
         mean, variance = self.target.moments(eta, variance, moments.spread)
-        first, second = two_moments_of(gates, mean, np.atleast_2d(variance))
-        return first, np.maximum(second - first**2, 0.0)
+        return two_moments_of(gates, mean, np.atleast_2d(variance), ends, weights)
 
     def log_rows(self, moments: ExpertMoments, rows: ExpertRows) -> np.ndarray:
         """(n,) array: log p(x), base measure included."""
@@ -233,11 +235,21 @@ def log_density_of(gates: np.ndarray, mean: np.ndarray, variance: np.ndarray, y:
     return result
 
 
-def two_moments_of(gates: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) arrays: E[y | x] and E[y^2 | x]; `gates` become p(z | x)."""
+def two_moments_of(
+    gates: np.ndarray, mean: np.ndarray, variance: np.ndarray, ends: Any = None, weights: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) arrays: E[y | x] and E[y^2 | x]; `gates` are overwritten. Members have components ends[m] .. ends[m + 1] - 1."""
     first, second = np.empty(len(gates)), np.empty(len(gates))
-    two_moments(gates, mean, variance, first, second)
+    ends = np.array([0, gates.shape[1]]) if ends is None else ends
+    two_moments(gates, mean, variance, ends, np.ones(1) if weights is None else weights, first, second)
     return first, second
+
+
+def pooled_experts(structure: Experts, members: list[ExpertMoments]) -> tuple[Experts, ExpertMoments]:
+    """The structure and the moments of all components of the members, side by side: one product scores all of them."""
+    gates, moments = pooled_members(structure.gates, [member.gates for member in members])
+    others = (np.concatenate(part) for part in zip(*((m.intercept, m.slope, m.spread) for m in members), strict=True))
+    return replace(structure, gates=gates), ExpertMoments(moments, *others)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

@@ -5,12 +5,20 @@ r"""Any column given the others: what a mixture says of single cells.
 The rest of a row are its observed cells but j. Columns that are independent given the component have p(x_j | rest, z) = p(x_j | z);
 correlated numbers lean on each other within the component too. Either way  log p(rest, z) = log p(x, z) - log p(x_j | rest, z),  so
 one pass over the rows scores every cell.
+
+**Is a cell wrong?** Suppose that a wrong cell holds the value of another row, and that this is not its own value. With p(v) the shares
+of the values in the column, the odds that a cell of value v is right are, up to a constant,
+
+    p(v | rest) / sum_{t != v} p(t | rest) p(v) / (1 - p(t))
+
+for the right value t is what the rest of the row says, and v is drawn from the others. Of two categories it is p(v | rest) / p(not v |
+rest): that v is rare is no excuse, since no other value could be wrong there. Values of numbers hardly ever meet: p(v | rest) / p(v).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -45,15 +53,14 @@ class CellAnswers:
         """log p(cell | the rest of its row): ndarray of shape (n_samples, n_features), NaN where a cell is missing.
 
         Low values are cells that do not fit their rows: wrong entries, exchanged units, swapped columns. Densities of numbers are in
-        the columns' own units. With `relative` it is log p(cell | rest) - log p(cell): free of units, so that cells of all columns can
-        be ranked together, and the log-odds that a value belongs to this row and not to any other.
+        the columns' own units. With `relative` it is the log-odds that the value belongs to this row and was not taken from another,
+        up to a constant: free of units, so that cells of all columns can be ranked together. Of numbers and counts that is
+        log p(cell | rest) - log p(cell); of categories and levels the values that the cell could have had instead count as well.
         """
         rows = self._cell_rows(X)
         result = np.empty(rows.shape)
         for part in shards(len(rows), max(1, CELLS // (len(self.weights_) * rows.shape[1]))):
-            result[part] = self._scored(rows[part])
-            if relative:
-                result[part] -= self._alone(rows[part])
+            result[part] = self._scored(rows[part], relative)
         return self._reader_.in_columns(np.where(np.isnan(rows), np.nan, result))
 
     def conditional(self, X: Any, columns: Any) -> Any:
@@ -117,26 +124,30 @@ class CellAnswers:
         rows[:, [self._reader_.place_of(column) for column in columns]] = np.nan
         return rows
 
-    def _scored(self, rows: np.ndarray) -> np.ndarray:
-        model, joint = self._stored_model, self._joint(rows)
+    def _scored(self, rows: np.ndarray, relative: bool) -> np.ndarray:
+        """(n, d) array: log p(cell | rest), or the log-odds that the cell is right."""
+        model, joint, reader = self._stored_model, self._joint(rows), self._reader_
         base = np.broadcast_to(self._base(rows), len(rows))
         parts = zip(model.families, self.moments_.columns, model.split(rows), strict=True)
         cells = np.concatenate([family.cell_log_densities(own, part) for family, own, part in parts], axis=2)
         whole, result = logsumexp(joint, axis=1), np.empty(rows.shape)
+        columns = {reader.place_of(column): column for column in range(self.n_features_in_)} if relative else {}
         for place in range(rows.shape[1]):
+            scores = joint - cells[:, :, place]
+            rest = logsumexp(scores, axis=1)
+            said = value_shares(model, self.moments_, reader, columns[place]) if place in columns else None
+            if said is not None:
+                shares = np.exp(scores - rest[:, None]) @ said.shares
+                result[:, place] = log_odds_right(shares, self.weights_ @ said.shares, said.codes(rows[:, place]))
+                continue
             without = rows.copy()
             without[:, place] = np.nan
-            result[:, place] = whole + base - logsumexp(joint - cells[:, :, place], axis=1) - self._base(without)
+            result[:, place] = whole + base - rest - self._base(without)
+            if relative:
+                alone = np.full(rows.shape, np.nan)
+                alone[:, place] = rows[:, place]
+                result[:, place] -= self._log_rows(alone)
         return result
-
-    def _alone(self, rows: np.ndarray) -> np.ndarray:
-        """(n, d) array: log p(cell)."""
-        found = np.empty(rows.shape)
-        for place in range(rows.shape[1]):
-            alone = np.full(rows.shape, np.nan)
-            alone[:, place] = rows[:, place]
-            found[:, place] = self._log_rows(alone)
-        return found
 
     def _distribution(self, rows: np.ndarray, shares: np.ndarray, column: int) -> Any:
         return distribution(self._stored_model, self.moments_, self._reader_, rows, shares, column)
@@ -158,18 +169,58 @@ class CellAnswers:
 
 def distribution(model: Any, moments: Any, reader: Any, rows: np.ndarray, shares: np.ndarray, column: int) -> Any:
     """What components with these shares (n, K) say of a column: `CellAnswers.conditional`."""
-    place = reader.place_of(column)
-    number = int(np.searchsorted(model.cuts, place, side="right"))
-    family, own, part = model.families[number], moments.columns[number], model.split(rows)[number]
-    j = place - (model.cuts[number - 1] if number else 0)
+    of_values = value_shares(model, moments, reader, column)
+    if of_values is not None:
+        return shares @ of_values.shares
+    number, j = family_of(model, reader, column)
+    mean, variance = model.families[number].cell_prediction(moments.columns[number], model.split(rows)[number], j)
+    return shares, np.broadcast_to(mean, shares.shape), np.broadcast_to(variance, shares.shape)
+
+
+class ValueShares(NamedTuple):
+    """What the components say of a column of few values."""
+
+    shares: np.ndarray  # (K, values): probabilities given the component
+    levels: np.ndarray | None  # (values,): what rows hold of levels of a number; None where rows hold codes
+
+    def codes(self, cells: np.ndarray) -> np.ndarray:
+        """(n,) array: places of cells among the values; 0 where a cell is missing."""
+        if self.levels is not None:
+            return np.searchsorted(0.5 * (self.levels[1:] + self.levels[:-1]), np.nan_to_num(cells))
+        return np.nan_to_num(cells).astype(int)
+
+
+def value_shares(model: Any, moments: Any, reader: Any, column: int) -> ValueShares | None:
+    """The probabilities of categories and of levels in order; None of a column of numbers or counts."""
+    number, j = family_of(model, reader, column)
+    family, own = model.families[number], moments.columns[number]
     categories = family.cell_shares(own, j)
     if categories is not None:
-        return shares @ categories
-    mean, variance = family.cell_prediction(own, part, j)
+        return ValueShares(categories, None)
     levels = reader.values_of(column)
-    if levels is not None and len(mean) == 1:  # of independent columns: the levels of a number
-        return shares @ level_shares(levels.astype(float), mean[0], variance[0])
-    return shares, np.broadcast_to(mean, shares.shape), np.broadcast_to(variance, shares.shape)
+    if levels is None or not family.has_independent_columns:
+        return None
+    mean, variance = family.cell_moments(own)
+    return ValueShares(level_shares(levels.astype(float), mean[:, j], variance[:, j]), levels.astype(float))
+
+
+def family_of(model: Any, reader: Any, column: int) -> tuple[int, int]:
+    """The place of a column's family in the structure, and the column's place in the family."""
+    place = reader.place_of(column)
+    number = int(np.searchsorted(model.cuts, place, side="right"))
+    return number, place - (model.cuts[number - 1] if number else 0)
+
+
+def log_odds_right(said: np.ndarray, column: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """(n,) array: log [p(v | rest) / sum_{t != v} p(t | rest) p(v) / (1 - p(t))] of `said` (n, values) = p(. | rest), `column` = p."""
+    rows = np.arange(len(said))
+    own, others = said[rows, codes], said / np.maximum(1.0 - column, LEAST)
+    others[rows, codes] = 0.0
+    return (
+        np.log(np.maximum(own, LEAST))
+        - np.log(np.maximum(others.sum(axis=1), LEAST))
+        - np.log(np.maximum(column[codes], LEAST))
+    )
 
 
 def cell_scores(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ from ...structures.pooling import can_pool, pooled_members
 from ...structures.posterior import ConjugatePrior
 from ..warm import Last
 
-FEW_ROWS = 2000
-MEMBERS = 8, 4  # of few rows, and of more, where the number of components is left to the fit
+MEMBERS = 4, 24  # least and most, where the number of components is left to the fit
+MEMBER_ROWS = 16_000  # rows of all members together
+JUDGED = 8  # members at most of a candidate: which number of components is best hardly depends on more
 
 
 class Runs:
@@ -69,8 +71,8 @@ class Runs:
 
     def _n_members(self, model, n_rows: int) -> int:
         if isinstance(self.n_members, str):
-            few, many = MEMBERS
-            return 1 if self._is_plain or not can_pool(model) else few if n_rows <= FEW_ROWS else many
+            least, most = MEMBERS
+            return 1 if self._is_plain or not can_pool(model) else max(least, min(most, MEMBER_ROWS // max(n_rows, 1)))
         if self.n_members > 1 and not can_pool(model):
             raise ValueError(
                 f"components that share a covariance cannot be those of {self.n_members} members: give n_members=1"
@@ -89,24 +91,26 @@ class Runs:
         size: Any = self.n_components
         self.candidates_, self.choice_ = [], f"{size} components, as given"
 
-        def fit(X, own_weights, size: int, child, last=None):
+        def fit(X, own_weights, size: int, child, n_members: int, last=None):
             known = np.full(len(own_weights), -1, dtype=labels.dtype) if self._is_auto else labels
-            children = [child] if n == 1 else child.spawn(n)
+            children = [child] if n_members == 1 else child.spawn(n_members)
             found = [self._one(reader, X, own_weights, known, size, own, last, watch, engine) for own in children]
             return self._pooled(found, engine)
 
         if self._is_auto:
             by_rows = not isinstance(rows, np.ndarray) or not all(f.has_independent_columns for f in template.families)
             size, tried = chosen_components(
-                rows, weights, by_rows, generator.spawn(1)[0], fit, lambda found, X: log_rows(found, X, engine)
-            )
+                rows, weights, by_rows, generator.spawn(1)[0], partial(fit, n_members=min(n, JUDGED)),
+                lambda found, X: log_rows(found, X, engine),
+            )  # fmt: skip
             self.candidates_ = [each.shown() for each in tried]
+            n = 1 if size == 1 and isinstance(self.n_members, str) else n  # they would all be the same
             what = "rows" if by_rows else "cells"
             said = f"by the log density of held-out {what}" if tried else "the rows are too few for more"
             self.choice_ = f"{n} fits of {size} components, {said}" if n > 1 else f"{size} components, {said}"
         if all_rows is not None:
             return self._one(reader, rows, weights, labels, size, generator, None, watch, engine, all_rows)
-        return fit(rows, weights, size, generator, last if n == 1 else None)
+        return fit(rows, weights, size, generator, n, last if n == 1 else None)
 
     def _one(
         self, reader, rows, weights, labels, size: int, generator, last, watch: Watch, engine: Engine, all_rows=None

@@ -39,8 +39,8 @@ PARAMETERS = """
         A checkpoint to go on from (True: `checkpoint`, if there is one yet): the result is that of a fit that never stopped.
     n_members : int or "auto", default="auto"
         Mixtures of `n_components` that are fitted from different starts; their components are pooled into one mixture, which says
-        more of missing cells than any of them. "auto" is 1 where n_components is a number; else 8 for up to 2,000 rows and 4 for
-        more. A warm start needs 1.
+        more of missing cells than any of them. "auto" is 1 where n_components is a number or one component was found best; else
+        16,000 rows' worth of them, from 4 to 24. A warm start needs 1.
 """
 
 ATTRIBUTES = """

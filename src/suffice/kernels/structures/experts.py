@@ -94,25 +94,27 @@ def conditional_log_density(gates, means, variance, y, result):
 
 
 @compiled
-def two_moments(gates, means, variance, first, second):
-    """first[i] = E[y | x_i] and second[i] = E[y^2 | x_i]; `gates` become p(z | x_i)."""
+def two_moments(gates, means, variance, ends, weights, first, second):
+    """first[i] = E[y | x_i] and second[i] = E[y^2 | x_i] of members with these weights; components ends[m] .. ends[m + 1] - 1 are those
+    of member m. `gates` are overwritten."""
     n, K = gates.shape
     scratch = np.empty(K)
     is_common = variance.shape[0] == 1
     for i in range(n):
         row = 0 if is_common else i
-        top = -np.inf
-        for k in range(K):
-            top = max(top, gates[i, k])
-        for k in range(K):
-            gates[i, k] -= top
+        for m in range(len(weights)):
+            top = -np.inf
+            for k in range(ends[m], ends[m + 1]):
+                top = max(top, gates[i, k])
+            for k in range(ends[m], ends[m + 1]):
+                gates[i, k] -= top
         exponentials(gates[i], scratch)
-        total, mean, square = 0.0, 0.0, 0.0
-        for k in range(K):
-            total += gates[i, k]
-            mean += gates[i, k] * means[i, k]
-            square += gates[i, k] * (means[i, k] * means[i, k] + variance[row, k])
-        for k in range(K):
-            gates[i, k] /= total
-        first[i] = mean / total
-        second[i] = square / total
+        first[i], second[i] = 0.0, 0.0
+        for m in range(len(weights)):
+            total, mean, square = 0.0, 0.0, 0.0
+            for k in range(ends[m], ends[m + 1]):
+                total += gates[i, k]
+                mean += gates[i, k] * means[i, k]
+                square += gates[i, k] * (means[i, k] * means[i, k] + variance[row, k])
+            first[i] += weights[m] * (mean / total)
+            second[i] += weights[m] * (square / total)
