@@ -215,12 +215,16 @@ def test_parameters_set_to_nonsense_are_named_by_every_answer():
         (601, 1757),
         (801, 176),
         (811, 10524),
+        (841, 9532),
+        (841, 10405),
+        (851, 3432),
+        (851, 19434),
     ],
 )
 def test_what_the_storm_found_once(seed, number):
     """Weights beside which a prior is nothing, squares of 1e166, flags that BLAS raises for no number of its answer; a column of 1e99
     whose mean is 1e83 off it, components whose counts of 1e-300 vanish, rows too far away for a score; a covariance of 1e362; a weight
-    of 1e30, beside which a variance vanishes.
+    of 1e30, beside which a variance vanishes; room for a step, a gradient and a pass beyond all numbers.
     """
     report = storm(1, seed, number)
     assert not report.bad, report.bad
@@ -300,6 +304,13 @@ def test_arrays_of_bins_and_categories_are_numbers():
     line = suffice.GaussianRegressor(kinds="categorical").fit(X, X[:, 0])
     with pytest.raises(ArchiveError, match="n_categories"):
         load(forged(line, complex_sizes))
+
+    def dated_sums(file, held):
+        name = held["committees_"][0]["fields"]["statistics"]["fields"]["second"]["member"]
+        file.put(name, np.zeros(file.array(name).shape, "M8[s]"))
+
+    with pytest.raises(ArchiveError, match=r"committees_\[0\]\.statistics"):
+        load(forged(suffice.GaussianRegressor().fit(X, X[:, 0]), dated_sums))
 
 
 def test_a_file_cannot_ask_for_hours():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
+import itertools
 import os
 import shutil
 import signal
@@ -23,7 +24,7 @@ from sklearn.base import clone
 
 import suffice
 from suffice.learners import driver
-from suffice.saving.checkpoints import load_checkpoint
+from suffice.saving.checkpoints import Keeper, load_checkpoint
 from suffice.saving.tree import Encoder
 
 KILLS = int(os.environ.get("SUFFICE_KILLS", "2"))
@@ -173,6 +174,29 @@ def test_a_killed_fit_goes_on_to_the_same_bits(name, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["checkpoint"]  # nothing is left of the killed ones
     again = fitted(name, resume=path)  # of a fit that is complete: no pass is made
     assert bits(again) == want
+
+
+@pytest.mark.parametrize("prior", [1.0, "auto"])
+def test_every_checkpoint_leads_to_the_same_bits(prior, tmp_path, monkeypatch):
+    """(A search that its gradient had ended after the last checkpoint took more steps when it was taken up again.)"""
+    X, y, write, n = np.random.default_rng(0).normal(size=(90, 3)), np.arange(90) % 3, Keeper.write, itertools.count()
+    X += 0.7 * y[:, None]
+
+    def kept(self, *name):
+        write(self, *name)
+        shutil.copy(tmp_path / "c", tmp_path / f"{next(n)}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Keeper, "write", kept)
+        want = bits(
+            suffice.MixedNB(prior=prior, random_state=0, checkpoint=tmp_path / "c", checkpoint_minutes=0.0).fit(X, y)
+        )
+    n_written = next(n)
+    assert n_written > 5
+    for number in {*range(0, n_written, 40), *range(n_written - 4, n_written)}:
+        assert bits(suffice.MixedNB(prior=prior, random_state=0, resume=tmp_path / f"{number}").fit(X, y)) == want, (
+            number
+        )
 
 
 @pytest.mark.parametrize("name", ["MultinomialNB", "GaussianNB, unlabelled", "MixtureClassifier"])

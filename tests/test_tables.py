@@ -34,7 +34,7 @@ from suffice.learners.linear.conditional import CERTIFIED, Conditional
 from suffice.learners.linear.design import Design
 from suffice.learners.linear.metrics import Chain, Products
 from suffice.learners.linear.settle import Tellers, settled
-from suffice.learners.linear.sums import ClassSums
+from suffice.learners.linear.sums import ClassSums, FoldSums
 from suffice.reading.bins import cuts_of
 from suffice.structures.joint import Joint
 
@@ -83,6 +83,40 @@ def test_gradient(gaps, is_tied):
         x, way = 0.5 * rng.normal(size=goal.shape).ravel(), rng.normal(size=goal.shape).ravel()
         slope = (goal.value_and_gradient(x + 1e-6 * way)[0] - goal.value_and_gradient(x - 1e-6 * way)[0]) / 2e-6
         assert slope == pytest.approx(goal.value_and_gradient(x)[1] @ way, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("is_tied", [True, False])
+@pytest.mark.parametrize("gaps", GAPS)
+def test_problems_side_by_side_are_each_as_if_alone(gaps, is_tied):
+    goal, *_ = problem_of(gaps, is_tied)
+    rng = np.random.default_rng(2)
+    weights = rng.random((len(goal.y), 4)) * (rng.random((len(goal.y), 4)) < 0.8)
+    together = Conditional.of(goal.design, FoldSums(goal.design, goal.y, weights, 3), 2.0, 0.1, is_tied)
+    T = [0.5 * rng.normal(size=(size, 12)) for size in (1, *(part.size for part in together.parts))]
+    (value, gradient), total = together.value_and_gradient(together.start(T)), 0.0
+    scores = together.scores(T, goal.design).reshape(len(goal.y), 4, 3)
+    for number in range(4):
+        sums = ClassSums(goal.design, goal.y, weights[:, number], 3)
+        alone = Conditional.of(goal.design, sums, 2.0, 0.1, is_tied)
+        own = [each[:, 3 * number : 3 * number + 3] for each in T]
+        total += alone.total * alone.value_and_gradient(alone.start(own))[0]
+        np.testing.assert_allclose(scores[:, number], alone.scores(own, goal.design), atol=1e-12)
+    assert value == pytest.approx(total / together.total, rel=1e-12)
+    x, way = together.start(T), rng.normal(size=len(gradient))
+    slope = together.value_and_gradient(x + 1e-6 * way)[0] - together.value_and_gradient(x - 1e-6 * way)[0]
+    assert slope / 2e-6 == pytest.approx(gradient @ way, rel=1e-5, abs=1e-7)
+
+
+def test_a_gap_that_nothing_tells_of_beside_gaps_that_are_told():
+    model, X, y, weights, tellers = case("told")
+    told = np.zeros(model.n_features, dtype=bool)
+    tellers = Tellers(np.delete(tellers.told, 3), np.delete(tellers.by, 3))
+    told[tellers.told] = True
+    design = Design.of(model, X, y, weights, told, squares=True)
+    goal = Conditional.of(design, ClassSums(design, y, weights, 3), 1.0, 0.0, True)
+    T = goal.solved(None, 1e-10, 300)
+    density = log_softmax(model.log_joint(settled(model, goal, T, tellers), X), axis=1)
+    np.testing.assert_allclose(density, log_softmax(goal.scores(T, design), axis=1), atol=1e-8)
 
 
 @pytest.mark.parametrize("is_tied", [True, False])
@@ -187,7 +221,9 @@ def test_bins_without_their_slope():
     rng = np.random.default_rng(0)
     family = Histogram(2, 2, np.array([5, 4]), left=np.arange(9.0), right=np.arange(9.0) + 1)
     centre, a, T = rng.normal(size=9), np.array([0.3, 0.7]), rng.normal(size=(9, 2))
-    part = BinsPart(family, np.zeros((9, 2)), False, slice(0, 9), np.zeros(9), centre=centre, a=a)
+    part = BinsPart(
+        family, np.zeros((9, 2)), np.zeros(2, dtype=bool), slice(0, 9), np.zeros((9, 2)), centre=centre, a=a
+    )
 
     def lost(slopes):
         found = 0.5 * float((a * slopes**2).sum())

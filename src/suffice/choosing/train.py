@@ -151,12 +151,16 @@ class Trial:
         return temperature, losses
 
     def scores_of(self, folds: list[Fold], setting) -> np.ndarray:
-        """Scores of the rows held out, fold after fold; the folds are fitted side by side where there are threads."""
-        return np.concatenate(self.engine.all(lambda fold: self._fold_scores(fold, setting), folds))
+        """Scores of the rows held out, fold after fold; groups of folds are fitted side by side where there are threads."""
+        groups = self.recipe.together(self.problem, folds)
+        return np.concatenate(self.engine.all(lambda group: self._group_scores(group, setting), groups))
 
-    def _fold_scores(self, fold: Fold, setting) -> np.ndarray:
+    def _group_scores(self, folds: list[Fold], setting) -> np.ndarray:
+        fold = folds[0]
+
         def work(name: str) -> tuple[np.ndarray, dict]:
-            scores = self.recipe.fold_scores(self.problem, replace(fold, watch=fold.watch.inside(name)), setting)
+            watched = [replace(fold, watch=fold.watch.inside(name)), *folds[1:]]
+            scores = self.recipe.group_scores(self.problem, watched, setting)
             return scores, self.recipe.kept_of(fold)
 
         scores, kept = fold.watch.once(work, fold.generator)

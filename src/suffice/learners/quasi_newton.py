@@ -101,12 +101,11 @@ class QuasiNewton(SelfDriven):
         def watch(intermediate_result) -> None:
             nonlocal n_known
             n_known -= 1
-            if n_known >= 0:  # a step of before the interruption
-                return
-            measure = problem.measure_of(float(intermediate_result.fun))
-            moved = replace(state, moments=intermediate_result.x.copy(), measure=measure, is_searching=True)
-            if record(moved):
-                raise StopIteration
+            if n_known < 0:  # no step of before the interruption
+                measure = problem.measure_of(float(intermediate_result.fun))
+                moved = replace(state, moments=intermediate_result.x.copy(), measure=measure, is_searching=True)
+                if record(moved):
+                    raise StopIteration
             if is_enough is not None and is_enough(last[0]):
                 record.end(Stop.CERTIFIED, gain=0.0)
                 raise StopIteration

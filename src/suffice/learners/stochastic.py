@@ -116,6 +116,7 @@ class Stochastic:
             is_done=rate < MIN_RATE, is_searching=True,
         )  # fmt: skip
 
+    @np.errstate(all="ignore")  # a pass is a trial: what is beyond all numbers is not lower than what there was
     def step(self, problem: Problem, state: State) -> State:
         if self._steps_by_row(problem):
             return self._row_step(problem, state)

@@ -181,6 +181,14 @@ class Recipe(ABC):
     @abstractmethod
     def fold_scores(self, problem: Problem, fold: Fold, setting: Setting | None) -> np.ndarray: ...
 
+    def together(self, problem: Problem, folds: list[Fold]) -> list[list[Fold]]:
+        """The folds in groups, each of which is fitted in one search."""
+        return [[fold] for fold in folds]
+
+    def group_scores(self, problem: Problem, folds: list[Fold], setting: Setting | None) -> np.ndarray:
+        """Scores of the rows held out by such a group, fold after fold."""
+        return self.fold_scores(problem, folds[0], setting)
+
     def losses(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """What rows held out lose: settings are compared by it."""
         return clipped_losses(scores, y)

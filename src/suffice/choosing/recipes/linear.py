@@ -42,6 +42,7 @@ from ..search import Tried, Walk
 from . import in_blocks
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept
 from .tables import Tables
+from .views import Reading, View
 
 STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
 FIRST = STRENGTHS.index(10.0)  # of the path: most tables want less, few more
@@ -51,7 +52,7 @@ EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 
 FEW = 100  # the evidence grows by the factor 1 + FEW / rows: the best of several settings always looks good
 OWN = (0.3, 0.1, 0.0)  # beside 1, that of independent columns
 REACH = {"told": 1, "bins": 3, "fewer": 0, "per_class": 3, "second": 3}  # steps of the path to either side
-TRIAL_TOL, TRIAL_STEPS = 1e-5, 100
+TRIAL_TOL, TRIAL_STEPS = 1e-6, 200  # small: settings differ by less than what a search that ends early leaves
 LEAST_FULL = 0.1  # share of the cells of sparse rows that are stored, from which on they are a table
 STEPS_A_PASS = 10  # of the search, for each of `max_epochs`
 
@@ -64,15 +65,6 @@ class TableSetting(Setting):
     bins: tuple[str, ...] = ()
     told: bool = False
     own: float = 1.0
-
-
-@dataclass
-class Reading:
-    """Rows of a choice as some settings read them."""
-
-    problem: Problem
-    design: Design
-    reader: Any
 
 
 @dataclass(frozen=True)
@@ -167,8 +159,6 @@ class Linear(Tables):
     def walk(self, problem: Problem, folds: list[Fold]) -> Walk:
         self.prepare(problem)
         self.memo["rows"] = np.union1d(np.flatnonzero(folds[0].problem.weights > 0), folds[0].held_out)
-        self.memo["y"] = {fold.number: problem.y[fold.held_out] for fold in folds}
-        self.memo["weights"] = {fold.number: problem.weights[fold.held_out] for fold in folds}
         return self.settings(problem, folds)
 
     def settings(self, problem: Problem, folds: list[Fold]) -> Walk:
@@ -189,7 +179,7 @@ class Linear(Tables):
         if any(family.n_features and family.conditional == "numbers" for family in families):
             yield from against(replace(plain, per_class=True), "per_class")
         if cuts and (yield from against(replace(plain, bins=tuple(sorted(cuts))), "bins")):
-            fewer = self.better_as_bins(folds, tried.best())
+            fewer = self.better_as_bins(self.together(problem, folds), tried.best())
             if 0 < len(fewer) < len(cuts):
                 yield from against(replace(tried.best(), bins=fewer), "fewer")
         has_counts = any(family.n_features and family.conditional == "counts" for family in families)
@@ -200,17 +190,16 @@ class Linear(Tables):
         best = tried.best()
         return best, tried.scores[best]
 
-    def better_as_bins(self, folds: list[Fold], setting: TableSetting) -> tuple[str, ...]:
+    def better_as_bins(self, groups: list[list[Fold]], setting: TableSetting) -> tuple[str, ...]:
         """Columns that lose on the rows held out if the line through their bins takes the place of the bins."""
         lost: dict[str, float] = {}
         names = self.reader_at(setting).sections[3]  # as the design has them
-        for fold in folds:
-            (design, sums, held_out), T = fold.memory["view"], fold.memory[name_of(setting)]
-            goal = Conditional.of(design, sums, setting.strength, setting.second, is_tied=True)
-            y, weights = self.memo["y"][fold.number], self.memo["weights"][fold.number]
-            before = weights @ clipped_losses(goal.scores(T, held_out), y)
+        for fold, *_ in groups:
+            view, T = fold.memory["view"], fold.memory[name_of(setting)]
+            goal = view.goal(setting.strength, setting.second, is_tied=True)
+            before = view.weights @ clipped_losses(view.scores(goal, T), view.y)
             for name, straight in zip(names, straightened(goal, T), strict=True):
-                after = weights @ clipped_losses(goal.scores(straight, held_out), y)
+                after = view.weights @ clipped_losses(view.scores(goal, straight), view.y)
                 lost[name] = lost.get(name, 0.0) + float(after - before)
         return tuple(name for name in setting.bins if lost[name] > 0)
 
@@ -224,25 +213,26 @@ class Linear(Tables):
             self.memo["reading"], self.memo["key"] = Reading(part, design, reader), key
         return self.memo["reading"]
 
-    def view(self, problem: Problem, fold: Fold, setting: TableSetting) -> tuple[Design, ClassSums, Design]:
-        """The fold's training part, its sums, and the part held out."""
-        reading, rows = self.reading(problem, setting), self.memo["rows"]
-        if fold.memory.get("view_of") is not reading:
-            train = np.flatnonzero(fold.problem.weights[rows] > 0)
-            y, weights, held_out = problem.y[rows], problem.weights[rows], np.searchsorted(rows, fold.held_out)
-            own, rest = reading.design.split(train, held_out, y, weights, setting.own)
-            fold.memory["view"] = own, ClassSums(own, y[train], weights[train], problem.model.n_outcomes), rest
-            fold.memory["view_of"] = reading
-        return fold.memory["view"]
+    def view(self, problem: Problem, folds: list[Fold], setting: TableSetting) -> View:
+        """What the folds train on and hold out; that of the last reading is kept."""
+        reading, memory = self.reading(problem, setting), folds[0].memory
+        if "view" not in memory or memory["view"].reading is not reading:
+            memory["view"] = View.of(reading, folds, self.memo["rows"], problem, setting.own)
+        return memory["view"]
 
     @override
-    def fold_scores(self, problem: Problem, fold: Fold, setting):
-        design, sums, held_out = self.view(problem, fold, setting)
-        goal = Conditional.of(design, sums, setting.strength, setting.second, not setting.per_class)
-        name = name_of(setting)
-        T = goal.solved(fold.memory.get(name), TRIAL_TOL, TRIAL_STEPS)
-        fold.memory[name] = T
-        return goal.scores(T, held_out)
+    def together(self, problem: Problem, folds: list[Fold]) -> list[list[Fold]]:
+        """All folds, unless their rows are measured in units of their own."""
+        if any(family.conditional == "correlated" for family in cast(Any, problem.model).families):
+            return super().together(problem, folds)
+        return [folds]
+
+    @override
+    def group_scores(self, problem: Problem, folds: list[Fold], setting):
+        view, memory, name = self.view(problem, folds, setting), folds[0].memory, name_of(setting)
+        goal = view.goal(setting.strength, setting.second, not setting.per_class)
+        memory[name] = goal.solved(memory.get(name), TRIAL_TOL, TRIAL_STEPS)
+        return view.scores(goal, memory[name])
 
     @override
     def losses(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -266,7 +256,8 @@ class Linear(Tables):
         if mean > asked * error:
             return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
         choice = self.calibrated(held_out, setting, score)
-        self.memo["start"] = held_out.folds[0].memory.get(name_of(setting))
+        trial, n_classes = held_out.folds[0].memory.get(name_of(setting)), len(held_out.class_counts)
+        self.memo["start"] = trial and [T.reshape(len(T), -1, n_classes).mean(axis=1) for T in trial]  # of all folds
         return replace(choice, reason=f"held-out log-loss {score:.4f} at {said(setting)}")
 
     def asked_of_likelihood(self, held_out: HeldOut) -> tuple[float, Callable[..., np.ndarray]]:

@@ -18,11 +18,11 @@ WALK = 3.0
 class CategoriesPart(LinearPart):
     family: Any
     alpha: np.ndarray  # (cells, K)
-    is_normalised: bool  # a cell may be missing and nothing tells of it
+    is_normalised: np.ndarray  # (columns,): a cell may be missing and nothing tells of it
     cells: slice
     level: (
         np.ndarray
-    )  # (cells,): frequencies in told columns, else 0; the mean logit is taken off there: only the teller speaks
+    )  # (cells, K): frequencies in told columns, else 0; the mean logit is taken off there: only the teller speaks
     dense: slice = field(default_factory=nothing)
     seen: slice = field(default_factory=nothing)
     weight: np.ndarray = field(init=False)
@@ -30,16 +30,17 @@ class CategoriesPart(LinearPart):
     def __post_init__(self) -> None:
         self.weight = self.family.block_sums(self.alpha)
         self.has_prior, self.has_level = bool(self.alpha.any()), bool(self.level.any())
+        self.normalised = self.is_normalised[self.family.column_of, None] if self.is_normalised.any() else None
 
     @property
     def needs_norms(self) -> bool:
-        return self.is_normalised or self.has_prior
+        return self.normalised is not None or self.has_prior
 
     @classmethod
     def alphas(cls, family, prior: PseudoRows, count: np.ndarray, flat: float) -> np.ndarray:
         if not prior.share:
             return np.repeat(flat * prior.a[None], len(count), axis=0)
-        frequency = count.sum(axis=1, keepdims=True) + 0.5
+        frequency = prior.over_classes(count) + 0.5
         return flat * prior.a[None] + prior.share * (count + frequency / family.column_sums(frequency))
 
     @property
@@ -48,11 +49,11 @@ class CategoriesPart(LinearPart):
         return len(self.alpha)
 
     def logits(self, T: np.ndarray) -> np.ndarray:
-        return T - self.family.column_sums(self.level[:, None] * T) if self.has_level else T
+        return T - self.family.column_sums(self.level * T) if self.has_level else T
 
     def back(self, g: np.ndarray) -> np.ndarray:
         """The gradient in T, of that in the logits."""
-        return g - self.level[:, None] * self.family.column_sums(g) if self.has_level else g
+        return g - self.level * self.family.column_sums(g) if self.has_level else g
 
     def _norms(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(columns, K) log-partitions, and (cells, K) probabilities."""
@@ -68,7 +69,8 @@ class CategoriesPart(LinearPart):
             cells[self.cells] = logits
             return logits, None, None
         norms, shares = self._norms(logits)
-        cells[self.cells] = logits - norms[self.family.column_of] if self.is_normalised else logits
+        is_plain = self.normalised is None
+        cells[self.cells] = logits if is_plain else logits - self.normalised * norms[self.family.column_of]
         return logits, norms, shares
 
     @override
@@ -85,8 +87,8 @@ class CategoriesPart(LinearPart):
     @override
     def pulled(self, T, dense, cells, memory):
         g = cells[self.cells]
-        if self.is_normalised:
-            g = g - memory[2] * self.family.column_sums(g)
+        if self.normalised is not None:
+            g = g - self.normalised * memory[2] * self.family.column_sums(g)
         return self.back(g)
 
     @override

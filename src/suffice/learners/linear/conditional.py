@@ -19,6 +19,7 @@ from ...kernels.loops.linear import add_cells, sum_cells, weigh_rows
 from ..problem import Measure
 from .design import Design
 from .metrics import Diagonal, Products
+from .parts import over_classes
 from .sums import ClassSums
 
 CACHE, MOST_ROWS = 100_000, 2048  # numbers, and rows, that stay in cache
@@ -46,9 +47,9 @@ class Conditional:
         return cls(design, sums, parts, is_tied)
 
     def __post_init__(self) -> None:
-        self.y, self.weights = self.sums.y, self.sums.weights
+        self.y, self.weights = self.sums.rows
         self.dense = self.design.columns(self.is_tied)
-        K = self.sums.n_classes
+        K = self.sums.width
         sizes = [1, *(part.size for part in self.parts)]
         self.cuts, self.shape = np.cumsum(sizes)[:-1], (sum(sizes), K)
         self.places = [slice(end - size, end) for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True)]
@@ -58,8 +59,8 @@ class Conditional:
     def _metrics(self, rows: list[np.ndarray]) -> list[tuple[np.ndarray, Any]]:
         """Variables of the search: rows of the parameters, and their metric. Parameters of dense columns have one together."""
         spread = self.sums.shares * (1.0 - self.sums.shares) + 1e-3 / self.sums.n_classes
-        coded = np.outer(self.sums.counts.sum(axis=1), spread)
-        none = np.zeros((self.dense.shape[1], self.sums.n_classes))
+        coded = over_classes(self.sums.counts, self.sums.n_problems) * spread
+        none = np.zeros((self.dense.shape[1], self.sums.width))
         parts = list(zip(rows[1:], self.parts, strict=True))
         alone = [(place, part.metric(none, coded)) for place, part in parts if not len(part.columns())]
         linear = [(place, part) for place, part in parts if len(part.columns())]
@@ -79,7 +80,7 @@ class Conditional:
 
     def coefficients(self, T: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, list]:
         """Dense ones, cells (with a row of zeros for a missing one), and what the parts remember."""
-        K = self.sums.n_classes
+        K = self.sums.width
         dense, cells = np.zeros((self.dense.shape[1], K)), np.zeros((self.design.n_cells + 1, K))
         dense[0] = T[0][0]
         return dense, cells, [part.put(own, dense, cells) for part, own in zip(self.parts, T[1:], strict=True)]
@@ -90,18 +91,20 @@ class Conditional:
 
     @staticmethod
     def loss_of(columns: np.ndarray, design: Design, y, weights, dense: np.ndarray, cells: np.ndarray):
-        """`loss` of the rows of a design, whose dense `columns` take part."""
+        """`loss` of the rows of a design, whose dense `columns` take part; a row has a label and a weight for every problem."""
+        each = len(y) // max(len(columns), 1)
         chunk = int(np.clip(CACHE // columns.shape[1], 128, MOST_ROWS))
         scores, scratch = np.empty((chunk, dense.shape[1])), np.empty(chunk * dense.shape[1])
         total, g_dense, g_cells = 0.0, np.zeros_like(dense), np.zeros_like(cells)
         codes, has_cells = design.codes, design.n_cells > 0
-        for first in range(0, len(y), chunk):
-            rows = slice(first, min(first + chunk, len(y)))
+        for first in range(0, len(columns), chunk):
+            rows = slice(first, min(first + chunk, len(columns)))
+            own = slice(each * first, each * rows.stop)
             phi, n = columns[rows], rows.stop - first
             out = np.matmul(phi, dense, out=scores[:n])
             if has_cells:
                 add_cells(codes[rows], cells, out)
-            total += weigh_rows(out, y[rows], weights[rows], scratch[: out.size])
+            total += weigh_rows(out.reshape(each * n, -1), y[own], weights[own], scratch[: out.size])
             g_dense += phi.T @ out
             if has_cells:
                 sum_cells(codes[rows], out, g_cells)
@@ -134,7 +137,7 @@ class Conditional:
 
     def start(self, T: list[np.ndarray] | None) -> np.ndarray:
         """The scaled variables of some parameters (of other variances too); those of class frequencies where there are none."""
-        K = self.sums.n_classes
+        K = self.sums.width
         own = [np.log(self.sums.shares)[None], *(np.zeros((part.size, K)) for part in self.parts)]
         if T is not None:
             for mine, given in zip(own, T, strict=True):

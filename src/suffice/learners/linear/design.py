@@ -46,6 +46,11 @@ class ColumnLayout:
     def is_dense(self) -> bool:
         return self.kind in ("numbers", "correlated", "counts")
 
+    @property
+    def has_gaps(self) -> np.ndarray:
+        """(columns,) array: whether cells are missing that nothing tells of."""
+        return np.isin(np.arange(self.X.shape[1]), self.gaps)
+
     def measure(self, y: np.ndarray, weights: np.ndarray, own: float) -> None:
         """Correlated columns in units of the pooled covariance within classes, with the share `own` of its diagonal."""
         if self.kind == "correlated":

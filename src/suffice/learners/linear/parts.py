@@ -41,11 +41,31 @@ def nothing() -> slice:
 
 @dataclass
 class PseudoRows:
-    """a (K,): pseudo-rows of every class. share: of the data's own joint likelihood. n (K,): rows of every class."""
+    """a (K,): pseudo-rows of every class. share: of the data's own joint likelihood. n (K,): rows of every class.
+
+    Several problems of the same classes may stand side by side (`n_problems`): K then counts the classes of all of them.
+    """
 
     a: np.ndarray
     share: float
     n: np.ndarray
+    n_problems: int = 1
+
+    def over_classes(self, values: np.ndarray) -> np.ndarray:
+        """(d, K) array: sums of (d, K) values over the classes of each problem, in the place of every class."""
+        return over_classes(values, self.n_problems)
+
+
+def over_classes(values: np.ndarray, n_problems: int) -> np.ndarray:
+    """(d, K) array: sums of (d, K) values over the classes of each problem, in the place of every class."""
+    if n_problems == 1:
+        return np.broadcast_to(values.sum(axis=1, keepdims=True), values.shape)
+    return np.repeat(problem_sums(values, n_problems), values.shape[1] // n_problems, axis=1)
+
+
+def problem_sums(values: np.ndarray, n_problems: int) -> np.ndarray:
+    """(d, problems) array: sums of (d, K) values over the classes of each problem."""
+    return values.reshape(len(values), n_problems, values.shape[1] // n_problems).sum(axis=2)
 
 
 class LinearPart:
@@ -93,21 +113,22 @@ class NumbersPart(LinearPart):
     squares: slice
     seen: slice
     cells: slice = field(default_factory=nothing)
+    n_problems: int = 1
 
     @classmethod
     def of(cls, layout, prior: PseudoRows, count, first, second, is_tied: bool) -> NumbersPart:
         """From the sums (d, K) of ones, z and z^2 over observed cells."""
-        observed = count.sum(axis=1) / max(float(prior.n.sum()), 1e-300)
+        counts, n_classes = prior.over_classes(count), len(prior.a) // prior.n_problems
+        observed = counts / np.maximum(prior.over_classes(prior.n[None]), 1e-300)
         with np.errstate(over="ignore", invalid="ignore"):  # sums beyond all numbers: the fit is refused by name
-            scatter = (second - first**2 / np.maximum(count, 1e-9)).sum(axis=1)
-        within = np.maximum(scatter / np.maximum(count.sum(axis=1) - len(prior.a), 1.0), LEAST_WITHIN)[:, None]
+            scatter = prior.over_classes(second - first**2 / np.maximum(count, 1e-9))
+        within = np.maximum(scatter / np.maximum(counts - n_classes, 1.0), LEAST_WITHIN)
         own = (0.0 if is_tied else OWN) + 3.0 * prior.share
-        pseudo = np.outer(np.maximum(observed, 1e-3), prior.a)
+        pseudo = np.maximum(observed, 1e-3) * prior.a
         w0 = pseudo + prior.share * count
         f2 = pseudo + prior.share * second + own * within
-        return cls(
-            is_tied, layout.gaps, w0, w0 + own, prior.share * first, f2, layout.dense, layout.squares, layout.seen
-        )
+        places = layout.dense, layout.squares, layout.seen
+        return cls(is_tied, layout.gaps, w0, w0 + own, prior.share * first, f2, *places, n_problems=prior.n_problems)
 
     @property
     @override
@@ -120,15 +141,19 @@ class NumbersPart(LinearPart):
         w = T[:d]
         if not self.is_tied:
             return w, np.exp(np.clip(T[d:], -LIMIT, LIMIT))
-        return w, np.repeat(self._tied(w)[0][:, None], w.shape[1], axis=1)
+        return w, self._each_class(self._tied(w)[0])
 
     @cached_property
     def _totals(self) -> tuple[np.ndarray, np.ndarray]:
-        """A and F2."""
-        return self.wl.sum(axis=1), self.f2.sum(axis=1)
+        """A and F2, (d, problems) arrays."""
+        return problem_sums(self.wl, self.n_problems), problem_sums(self.f2, self.n_problems)
+
+    def _each_class(self, values: np.ndarray) -> np.ndarray:
+        """(d, K) array: values of (d, problems) in the place of every class."""
+        return np.repeat(values, self.w0.shape[1] // self.n_problems, axis=1)
 
     def _tied(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        (A, F2), B = self._totals, (self.w0 * w * w).sum(axis=1)
+        (A, F2), B = self._totals, problem_sums(self.w0 * w * w, self.n_problems)
         root = np.sqrt(A * A + 4.0 * F2 * B)
         return (A + root) / (2.0 * F2), root, A, B
 
@@ -138,7 +163,7 @@ class NumbersPart(LinearPart):
         if self.is_tied:
             u, _, A, B = self._tied(T)
             value = 0.5 * float((B / u - A * np.log(u) + u * self._totals[1]).sum()) - float((self.f1 * T).sum())
-            return value, self.w0 * T / u[:, None] - self.f1
+            return value, self.w0 * T / self._each_class(u) - self.f1
         w, log_u = T[:d], np.clip(T[d:], -LIMIT, LIMIT)
         u = np.exp(log_u)
         mean = w / u
@@ -172,8 +197,8 @@ class NumbersPart(LinearPart):
             if g_log_u is not None:
                 g_log_u[gaps] += slope
             else:
-                root = self._tied(w)[1][gaps]
-                g[gaps] += (slope.sum(axis=1) / (u[gaps, 0] * root))[:, None] * 2.0 * self.w0[gaps] * w[gaps]
+                root = self._each_class(self._tied(w)[1])[gaps]
+                g[gaps] += over_classes(slope, self.n_problems) / (u[gaps] * root) * 2.0 * self.w0[gaps] * w[gaps]
         return g if g_log_u is None else np.concatenate([g, g_log_u])
 
     @override
@@ -191,7 +216,7 @@ class NumbersPart(LinearPart):
 class CountsPart(LinearPart):
     weight: np.ndarray  # (columns, K): pseudo-rows times the mean
     total: np.ndarray  # pseudo-counts
-    log_mean: np.ndarray
+    log_mean: np.ndarray  # (columns, K): of all classes together
     gaps: np.ndarray
     dense: slice
     seen: slice
@@ -199,9 +224,9 @@ class CountsPart(LinearPart):
 
     @classmethod
     def of(cls, layout, prior: PseudoRows, count, first) -> CountsPart:
-        mean = np.maximum(first.sum(axis=1), 1e-3) / np.maximum(count.sum(axis=1), 1.0)
-        weight = np.outer(mean, prior.a) + prior.share * (count + 1.0) * mean[:, None]
-        total = np.outer(mean, prior.a) + prior.share * (first + mean[:, None])
+        mean = np.maximum(prior.over_classes(first), 1e-3) / np.maximum(prior.over_classes(count), 1.0)
+        weight = mean * prior.a + prior.share * (count + 1.0) * mean
+        total = mean * prior.a + prior.share * (first + mean)
         return cls(weight, total, np.log(mean), layout.gaps, layout.dense, layout.seen)
 
     @property
@@ -218,7 +243,7 @@ class CountsPart(LinearPart):
     @override
     def put(self, T, dense, cells):
         dense[self.dense] = T
-        rates = np.exp(np.clip(T[self.gaps], -LIMIT_RATE, LIMIT_RATE) + self.log_mean[self.gaps, None])
+        rates = np.exp(np.clip(T[self.gaps], -LIMIT_RATE, LIMIT_RATE) + self.log_mean[self.gaps])
         dense[self.seen] = -rates
         return rates
 

@@ -102,8 +102,8 @@ class Cells:
     def __init__(self, layout: ColumnLayout, part, T, sums, shares):
         self.layout, self.family = layout, layout.family
         column, sizes = self.family.column_of, self.family.n_categories
-        self.is_free = np.full(len(column), not part.is_normalised)
-        self.counts = np.full(len(sizes), not part.is_normalised)
+        self.counts = ~part.is_normalised
+        self.is_free = self.counts[column]
         total = max(float(sums.n.sum()), LEAST)
         count = sums.counts[layout.cells].sum(axis=1)
         smooth = np.where(count > 0, count, 0.5 / sizes[column])  # what never occurs has a trace of a chance
@@ -135,7 +135,7 @@ class Counts:
 
     def __init__(self, layout: ColumnLayout, part, T, sums, shares):
         self.layout = layout
-        self.log_rate = np.clip(T, -LIMIT_RATE, LIMIT_RATE) + part.log_mean[:, None]
+        self.log_rate = np.clip(T, -LIMIT_RATE, LIMIT_RATE) + part.log_mean
         self.counts = self.is_free = np.ones(len(T), dtype=bool)
         self.is_free[layout.gaps] = False
         self.start = np.zeros(len(T))

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from typing_extensions import override
 
 from ...families.rows import chunks, one_hot
 from ...kernels.loops.linear import sum_cells
 from .cells import BinsPart, CategoriesPart
 from .design import ColumnLayout, Design
-from .parts import CountsPart, LinearPart, NumbersPart, PseudoRows
+from .parts import CountsPart, LinearPart, NumbersPart, PseudoRows, over_classes
 
 LARGEST = 1e200  # of a squared statistic, in units of the columns
 
@@ -26,9 +27,23 @@ class ClassSums:
     n_classes: int
 
     @property
+    def n_problems(self) -> int:
+        return 1
+
+    @property
+    def width(self) -> int:
+        """Classes of all problems."""
+        return self.n_classes
+
+    @property
     def row_weights(self) -> np.ndarray:
         """Of the design's rows."""
         return self.weights
+
+    @property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Labels and weights of the rows, once for every problem."""
+        return self.y, self.weights
 
     @cached_property
     def n(self) -> np.ndarray:
@@ -49,7 +64,7 @@ class ClassSums:
 
     @cached_property
     def seconds(self) -> np.ndarray:
-        plain, total = self.design.dense[:, : self.design.n_plain], np.zeros((self.design.n_plain, self.n_classes))
+        plain, total = self.design.dense[:, : self.design.n_plain], np.zeros((self.design.n_plain, self.width))
         for rows in chunks(plain):
             with np.errstate(over="ignore"):  # of huge counts with huge weights
                 total += np.square(plain[rows]).T @ self.hot[rows]
@@ -57,7 +72,7 @@ class ClassSums:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        sums = np.zeros((self.design.n_cells + 1, self.n_classes))
+        sums = np.zeros((self.design.n_cells + 1, self.width))
         sum_cells(self.design.codes, self.hot, sums)
         return sums[:-1]
 
@@ -94,7 +109,7 @@ class ClassSums:
         return {}
 
     def parts(self, strength: float, share: float, is_tied: bool) -> list[LinearPart]:
-        prior = PseudoRows(strength * self.shares, share, self.n)
+        prior = PseudoRows(strength * self.shares, share, self.n, self.n_problems)
         return [self._part(layout, prior, is_tied) for layout in self.design.layouts]
 
     def parts_of(self, record, is_tied: bool) -> list[LinearPart]:
@@ -113,10 +128,9 @@ class ClassSums:
             return NumbersPart(is_tied, layout.gaps, *arrays, layout.dense, layout.squares, layout.seen)
         if layout.kind == "counts":
             mean = np.maximum(own.count.sum(axis=0), 1e-300) / np.maximum(own.weight.sum(axis=0), 1e-300)
-            return CountsPart(
-                own.weight.T * mean[:, None], own.count.T, np.log(mean), layout.gaps, layout.dense, layout.seen
-            )
-        what = layout.family, own.count, len(layout.gaps) > 0, layout.cells, self.level(layout)
+            weight, log_mean = own.weight.T * mean[:, None], np.repeat(np.log(mean)[:, None], self.n_classes, axis=1)
+            return CountsPart(weight, own.count.T, log_mean, layout.gaps, layout.dense, layout.seen)
+        what = layout.family, own.count, layout.has_gaps, layout.cells, self.level(layout)
         if layout.kind == "bins":
             return BinsPart(*what, centre=layout.centre, a=np.zeros(self.n_classes))
         return CategoriesPart(*what)
@@ -128,16 +142,62 @@ class ClassSums:
             first, second = self.firsts[layout.dense], self.seconds[layout.dense]
             tied = is_tied or layout.kind == "correlated"
             return NumbersPart.of(layout, prior, self.seen(layout), first, second, tied)
-        count, what = self.counts[layout.cells], (len(layout.gaps) > 0, layout.cells, self.level(layout))
+        count, what = self.counts[layout.cells], (layout.has_gaps, layout.cells, self.level(layout))
         if layout.kind == "bins":
             alpha = CategoriesPart.alphas(layout.family, prior, count, 0.0)
             return BinsPart(layout.family, alpha, *what, centre=layout.centre, a=prior.a)
         return CategoriesPart(layout.family, CategoriesPart.alphas(layout.family, prior, count, 0.5), *what)
 
     def level(self, layout: ColumnLayout) -> np.ndarray:
-        """(cells,) array: frequencies of the cells of told columns, 0 elsewhere."""
-        count = self.counts[layout.cells].sum(axis=1)
+        """(cells, K) array: frequencies of the cells of told columns, 0 elsewhere."""
+        count = over_classes(self.counts[layout.cells], self.n_problems)
         is_told = np.zeros(layout.family.n_features, dtype=bool)
         is_told[layout.told] = True
-        share = count / np.maximum(layout.family.column_sums(count[:, None])[:, 0], 1e-300)
-        return np.where(is_told[layout.family.column_of], share, 0.0)
+        share = count / np.maximum(layout.family.column_sums(count), 1e-300)
+        return np.where(is_told[layout.family.column_of, None], share, 0.0)
+
+
+@dataclass
+class FoldSums(ClassSums):
+    """Sums for several problems of the same rows side by side, which differ in the rows' weights, an (n, problems) array.
+
+    Folds hold out different rows and share the rest, and so do their optima: a search for all of them at once takes about as many
+    steps as one of them, and every step is a product of larger matrices.
+    """
+
+    @property
+    @override
+    def n_problems(self) -> int:
+        return self.weights.shape[1]
+
+    @property
+    @override
+    def width(self) -> int:
+        return self.n_problems * self.n_classes
+
+    @property
+    @override
+    def row_weights(self) -> np.ndarray:
+        return self.weights.mean(axis=1)
+
+    @property
+    @override
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.repeat(self.y, self.n_problems), self.weights.ravel()
+
+    @cached_property
+    @override
+    def hot(self) -> np.ndarray:
+        found = np.zeros((len(self.y), self.n_problems, self.n_classes))
+        found[np.arange(len(self.y)), :, self.y] = self.weights
+        return found.reshape(len(self.y), -1)
+
+    @cached_property
+    @override
+    def n(self) -> np.ndarray:
+        return self.hot.sum(axis=0)
+
+    @cached_property
+    @override
+    def shares(self) -> np.ndarray:
+        return (self.n + 1.0 / self.n_classes) / (over_classes(self.n[None], self.n_problems)[0] + 1.0)
