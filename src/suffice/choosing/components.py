@@ -22,7 +22,7 @@ HIDDEN = 0.1  # of the observed cells
 HELD_OUT = 5  # one row of so many
 ROWS_EACH = 5  # rows for every component
 MOST = 256  # components,
-WORK = 1 << 24  # or more, while rows times components are no more than this
+WORK, ROWS_OF_MANY = 1 << 24, 32  # or more, while rows times components are no more than this and each has so many rows
 PATIENCE = 2
 
 
@@ -57,7 +57,8 @@ def chosen_components(
     same are taken together first, so a row of weight 2 is the row twice.
     """
     X, _, weights = distinct(X, np.zeros(X.shape[0]), weights)
-    most = min(max(MOST, WORK // X.shape[0]), max(1, X.shape[0] // ROWS_EACH))
+    n = X.shape[0]
+    most = min(max(MOST, min(WORK // n, n // ROWS_OF_MANY)), max(1, n // ROWS_EACH))
     if most == 1:
         return 1, []
     part = whole_rows(X, weights, generator) if by_rows else some_cells(X, weights, generator)
