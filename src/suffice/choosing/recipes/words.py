@@ -41,9 +41,7 @@ TILTS, TILT = {"hinge": 0.02}, 0.1  # steps of the tilt; for other losses
 WORTH_JOINING = 0.25  # share of words that only one row has (or none): from here on to join them pays
 STREAM = Setting(0.1)  # prior of a stream that no fit has chosen one for
 POWERS = (0.2, 0.4, 0.6)
-FEW_DOCUMENTS = (
-    500  # below, all five folds take part in the search; above, two choose as well (documents outside of 5 x 6 subsets)
-)
+FEW_DOCUMENTS = 500  # below, all five folds take part in the search; from here on two choose as well
 
 
 def axes(loss: str, max_roots: int = 0) -> tuple[Axis, ...]:
