@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from ..learners.watch import Journal, Watch
 from ..reading.frames import columns_of, is_frame, names_of, numbers_of
 from ..reading.frames_back import framed, schema_of
-from ..reading.guards import naming, refuse_huge
+from ..reading.guards import all_moderate, naming, refuse_huge
 from ..reading.labels import is_missing
 from ..reading.sparse import checked_sparse
 from ..saving.checkpoints import Keeper, digest
@@ -99,9 +99,7 @@ class Contract(Callbacks, Habits):
         options = {"accept_sparse": reader.takes_sparse, "order": "C", "ensure_all_finite": "allow-nan"}
         with naming("X"):
             dtype = "numeric" if reader.takes_frames else np.float64
-            found = checked_numbers(self, without_na(X), y, reset=reset, dtype=dtype, **options)
-        refuse_huge(found[0] if isinstance(found, tuple) else found)
-        return found
+            return checked_numbers(self, without_na(X), y, reset=reset, dtype=dtype, **options)
 
     def _validated_table(self, X: Any, y: Any, *, reset: bool) -> Any:
         if X.shape[0] == 0 or X.shape[1] == 0:
@@ -136,15 +134,22 @@ class Contract(Callbacks, Habits):
 
 
 def checked_numbers(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool, **options: Any) -> Any:
-    """scikit-learn's `validate_data`; of a frame the names are checked by it and the cells read by us, so that the library of the frame
-    does not matter."""
+    """scikit-learn's `validate_data`, and no number too large to compute with; of a frame the names are checked by it and the cells
+    read by us, so that the library of the frame does not matter."""
     if not is_frame(X) or has_sparse_columns(X):
         with naming("X"):
-            return validate_data(estimator, checked_sparse(X), y, reset=reset, **options)
+            found = validate_data(estimator, checked_sparse(X), y, reset=reset, **options)
+        refuse_huge(found[0] if isinstance(found, tuple) else found)
+        return found
     rows = numbers_of(X, type(estimator).__name__)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     options["estimator"] = estimator
-    return check_array(rows, **options) if isinstance(y, str) else check_X_y(rows, y, **options)
+    if is_tame := all_moderate(rows):  # finite as well: one look at the cells instead of two
+        options["ensure_all_finite"] = False
+    found = check_array(rows, **options) if isinstance(y, str) else check_X_y(rows, y, **options)
+    if not is_tame:
+        refuse_huge(rows)
+    return found
 
 
 def without_na(X: Any) -> Any:
@@ -156,7 +161,7 @@ def without_na(X: Any) -> Any:
 
 def has_sparse_columns(X: Any) -> bool:
     """pandas' sparse columns, which scikit-learn makes a sparse matrix of."""
-    return hasattr(X, "iloc") and any("Sparse" in str(dtype) for dtype in X.dtypes)
+    return hasattr(X, "iloc") and any(type(dtype).__name__ == "SparseDtype" for dtype in X.dtypes)
 
 
 def table_of(X: Any) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..engines.blocks import BlockEngine
 from .parquet import outline
-from .survey import ROWS, Question, Survey, coded, survey
+from .survey import ROWS, Question, Survey, survey
 from .table import CATEGORICAL
 
 WHOLE = 16  # blocks that stand for all
@@ -49,11 +49,9 @@ class Outlined:
 
     def load(self) -> list[Outline]:
         piece = self.piece
-        n_rows, y, gaps = outline(piece.path, range(piece.start, piece.stop), piece.options)
-        codes, labels = (np.full(n_rows, -1), []) if y is None else coded(y)
-        counts = np.bincount(codes[codes >= 0], minlength=len(labels)).tolist()
-        found = dict(zip(map(str, labels), counts, strict=True))
-        return [Outline(n_rows, found, 0 if y is None else n_rows - sum(counts), gaps)]
+        n_rows, labels, gaps = outline(piece.path, range(piece.start, piece.stop), piece.options)
+        without = 0 if piece.options.target is None else n_rows - sum(labels.values())
+        return [Outline(n_rows, labels, without, gaps)]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .streams import Source
 from .table import CATEGORICAL, NUMERIC, Columns, DataError, Dictionary, Options, Table, labels_of, numbers_of_texts
 
@@ -105,10 +107,14 @@ def _coded(column: Any) -> tuple[Any, Any]:
 
 def _labels(column: Any, options: Options) -> Any:
     """Labels of a column; as it is stored where that is a dictionary of texts, of which some need not occur."""
+    return labels_of(*_codes_of_labels(column), options)
+
+
+def _codes_of_labels(column: Any) -> tuple[Any, Any]:
     import pyarrow as pa
 
     is_coded = isinstance(column, pa.DictionaryArray) and pa.types.is_string(column.type.value_type)
-    return labels_of(*(_codes_and_values(column) if is_coded else _coded(column)), options)
+    return _codes_and_values(column) if is_coded else _coded(column)
 
 
 def _codes_and_values(encoded: Any) -> tuple[Any, Any]:
@@ -142,18 +148,23 @@ def _coded_columns(options: Options) -> list[str]:
     return [options.target] if options.whole and isinstance(options.target, str) else []
 
 
-def outline(path: str, groups: range, options: Options) -> tuple[int, Any, frozenset[int]]:
-    """(number of rows, labels or None, numbers of the features that have nulls) of groups of rows; the features are not read."""
+def outline(path: str, groups: range, options: Options) -> tuple[int, dict[str, int], frozenset[int]]:
+    """(number of rows, how often each label occurs, numbers of the features that have nulls) of groups of rows; the features are not
+    read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     options = replace(options, whole=True)
     try:
         with pq.ParquetFile(path, read_dictionary=_coded_columns(options)) as file:
-            labels = None
+            labels: dict[str, int] = {}
             if options.target is not None:
                 found = file.read_row_groups(list(groups), [options.target], use_threads=False).combine_chunks()
-                labels = _labels(found.to_batches()[0].column(0), options)
+                codes, values = _codes_of_labels(found.to_batches()[0].column(0))
+                counts = np.bincount(codes + 1, minlength=len(values) + 1)[1:].tolist()
+                for value, count in zip(values, counts, strict=True):
+                    if count and value is not None and value not in options.missing:
+                        labels[str(value)] = labels.get(str(value), 0) + count
             about = [file.metadata.row_group(group) for group in groups]
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: not a readable Parquet file ({str(error)[:200]})") from error

@@ -31,7 +31,9 @@ MOST_IDS = 0.9  # share of distinct values above which a column of categories is
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table with named columns in memory."""
-    return not isinstance(X, (np.ndarray, list, tuple)) and bool(nw.dependencies.is_into_dataframe(X))
+    if isinstance(X, (np.ndarray, list, tuple)):
+        return False
+    return bool(nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_into_dataframe(X))  # the first is quick
 
 
 def names_of(X: Any) -> list:

@@ -19,7 +19,7 @@ from ...learners.topics import allocation as learners
 from ...learners.topics.allocation_blocks import BlockAllocation, BlockDocuments
 from ...learners.topics.allocation_passes import AllocationProblem, BatchAllocation, OnlineAllocation, SampledAllocation
 from ...reading.documents import counts_of, telling_words
-from ...reading.guards import all_or_nothing, naming, refuse_huge
+from ...reading.guards import all_or_nothing, naming
 from .. import loaded
 from ..contract import Contract, checked_numbers
 from ..kinds import Path, Seed
@@ -313,7 +313,6 @@ class LatentDirichletAllocation(Contract, ClassNamePrefixFeaturesOutMixin, Trans
         options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         with naming("X"):
             X = checked_numbers(self, X, reset=reset, **options)
-        refuse_huge(X)
         return counts_of(X, type(self).__name__)
 
     def _check_loaded(self) -> None:

@@ -148,21 +148,31 @@ def move(state, row, delta, scratch):
 @compiled
 def add_labelled(rows, location, y, sample_weight, weight, first, second):
     """weight, first, second[y_i] += sample_weight_i (1, z, z^2) with z = row - location; a missing cell adds nothing."""
+    complete = True
+    for i in range(len(rows)):
+        if any_missing(rows[i]):
+            complete = False
+            break
+    mass = np.zeros(len(weight))  # of complete rows: the same for every column
     for i in range(len(rows)):
         k = y[i]
         if k < 0:
             continue
-        w = sample_weight[i]
-        if not any_missing(rows[i]):
+        w, row, own_first, own_second = sample_weight[i], rows[i], first[k], second[k]
+        if complete:
+            mass[k] += w
             for j in range(len(location)):
-                z = rows[i, j] - location[j]
-                weight[k, j] += w
-                first[k, j] += w * z
-                second[k, j] += w * z * z
+                z = row[j] - location[j]
+                own_first[j] += w * z
+                own_second[j] += w * z * z
         else:
             for j in range(len(location)):
-                z = rows[i, j] - location[j]
+                z = row[j] - location[j]
                 if z == z:
                     weight[k, j] += w
-                    first[k, j] += w * z
-                    second[k, j] += w * z * z
+                    own_first[j] += w * z
+                    own_second[j] += w * z * z
+    if complete:
+        for k in range(len(weight)):
+            for j in range(len(location)):
+                weight[k, j] += mass[k]
