@@ -104,9 +104,7 @@ class Line:
             variance[rows] = self.slope[hidden] @ spread[0] @ self.slope[hidden]
         z = u - self.mean
         eta = self.centre + z @ self.slope
-        variance = (
-            variance + np.einsum("ni,ij,nj->n", z, self.posterior, z) + self.noise / float(self.statistics.weight[0])
-        )
+        variance = variance + ((z @ self.posterior) * z).sum(axis=1) + self.noise / float(self.statistics.weight[0])
         shares = np.ones((len(u), 1))
         return Predictive(
             self.target, shares, eta[:, None], np.maximum(variance, 0.0)[:, None], np.array([self.noise]), self.location, self.scale
