@@ -14,7 +14,7 @@ import numpy as np
 from ...learners.experts import ExpertSetting, fitted
 from ...learners.watch import Watch
 from ...structures.committee import Committee, Member, joined
-from ...structures.design import design_of
+from ...structures.design import Design, design_of
 from ...structures.experts import Experts
 from ...structures.line import Line
 from ...structures.predictive import Predictive
@@ -28,6 +28,7 @@ COEFFICIENTS = 3  # of all experts together, for every row
 NUMBERS = 40_000  # rows times what an expert sees of a row: a table with more is dealt less often
 MOST_ROW_SHARE = 0.5  # of -log p(x) beside -log p(y | x)
 MOST_HELD = 4000  # held-out rows that the width is taken from
+MOST_SEEN = 1000  # numbers of a row that a line sees: its covariances are their square
 
 
 def candidates(
@@ -66,6 +67,16 @@ class LineSetting:
     n_components: int = 1
     is_line: bool = True
 
+    def fitted(self, structure: Experts, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Line:
+        """That of the rows with a target."""
+        seen = ~np.isnan(y)
+        return Line.fitted(straight(structure, X), structure.gates.cuts, X[seen], y[seen], weights[seen])
+
+
+def straight(structure: Experts, X: np.ndarray) -> Design:
+    """What a line without bends sees of rows."""
+    return design_of(structure.gates.families, structure.gates.split(X))
+
 
 def deals(n_rows: int, n_members: int | str, has_gaps: bool = False, size: int = 1) -> tuple[int, int]:
     """(how often the rows are dealt, into how many parts); a step costs more where cells are missing, and where rows are wide."""
@@ -98,7 +109,8 @@ class StackedExperts:
         missing = float(np.isnan(X).mean())
         tried: list[Any] = candidates(n, self.n_components, self.steps, size, missing)
         needed = np.ones(len(tried), dtype=bool)  # gates answer for missing cells
-        if isinstance(self.n_components, str) and not missing and isinstance(structure.target, GaussianTarget):
+        can_be_line = not missing and isinstance(structure.target, GaussianTarget)
+        if isinstance(self.n_components, str) and can_be_line and straight(structure, X).size <= MOST_SEEN:
             tried, needed = [*tried, LineSetting()], np.append(needed, False)
         n_deals, n_parts = deals(n, self.n_members, missing > 0, size)
         levels = np.quantile(y[seen], np.linspace(0.1, 0.9, 9))
@@ -110,9 +122,8 @@ class StackedExperts:
         work = Parts(self, structure, X, y, weights, tried, parts, generator, watch)
         stack = stacked(tried, parts, weights, work.fit, work.judge, seen, self.n_threads, needed)
         width = 1.0 if structure.target.is_whole else self._width(structure, stack, parts, X, y, weights, generator)
-        has_line = any(isinstance(each, LineSetting) for each in stack.candidates)
-        line = line_of(structure, X, y, weights) if has_line else None
-        return replace(joined(stack, structure, line), width=width), stack
+        lines = [each.fitted(structure, X, y, weights) for each in stack.candidates if isinstance(each, LineSetting)]
+        return replace(joined(stack, structure, *lines), width=width), stack
 
     def _width(self, structure: Experts, stack: Stack, parts, X, y, weights, generator) -> float:
         """The width of the committee, from what the fits that did not see a row say of it."""
@@ -132,13 +143,6 @@ class StackedExperts:
         if len(held) < ENOUGH_ROWS:
             return likeliest_width(lambda width: replace(whole, width=width).log_density(y[held]), weights[held])
         return best_width(lambda width: replace(whole, width=width).cdf(y[held]), weights[held])
-
-
-def line_of(structure: Experts, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Line:
-    """The Bayesian line of the rows with a target."""
-    gates, seen = structure.gates, ~np.isnan(y)
-    design = design_of(gates.families, gates.split(X))
-    return Line.fitted(design, gates.cuts, X[seen], y[seen], weights[seen])
 
 
 def alone(structure: Experts, found: Any) -> Committee | Line:
@@ -172,7 +176,7 @@ class Parts:
     def fit(self, candidate: int, number: int, part: int):
         place, setting = (candidate, number, part), self.tried[candidate]
         if isinstance(setting, LineSetting):
-            return line_of(self.structure, *self.data[number, part])
+            return setting.fitted(self.structure, *self.data[number, part])
         found = fitted(
             self.structure, self.rows[number, part], setting, self.recipe.is_conditional, self.generators[place],
             self.watches[place], self.recipe.tol,
