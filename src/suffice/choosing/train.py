@@ -58,7 +58,7 @@ def _train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm
         return with_members(replace(trained, choice=choice), recipe, generator, watch)
     whole = weighted(whole, float(weight))
     fit = recipe.fitted(whole, choice, generator, watch)
-    trained = replace(trained, problem=whole, fit=fit, choice=choice, unlabelled_weight=float(weight))
+    trained = replace(trained, problem=whole, fit=fit, choice=choice, unlabelled_weight=float(weight), answering=None)
     return with_members(trained, recipe, generator, watch)
 
 

@@ -312,7 +312,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         structure, fit, choice = trained.problem.model, trained.fit, trained.choice
         self._note_built()
         self._reader_, self._stored_model, self.moments_ = reader, structure, fit.moments
-        self._answering = recipe.answering(structure)
+        self._answering = trained.answering or recipe.answering(structure)
         if self.class_prior is not None:
             self.moments_: Any = replace(fit.moments, mass=recipe.with_class_prior(fit.moments.mass, self.class_prior))
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged

@@ -85,6 +85,7 @@ class Trained:
     unlabelled_weight: float = 0.0
     reader: Any = None  # how the rows were read in the end, where that was chosen too
     members: tuple = ()  # the other models that answer with this one
+    answering: Groups | None = None  # how it answers about classes, where that was found in training
 
 
 @dataclass
