@@ -25,19 +25,23 @@ HOPELESS = 0.5  # standard errors by which a setting loses the folds so far and 
 PACE = 2  # folds after which it is asked again
 
 
-def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None = None) -> Trained:
-    """The fit of a problem by a recipe, and what was chosen; interrupted, wherever that was."""
-    trained = _train(problem, recipe, generator, watch, warm)
+def train(
+    problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None = None, given: Choice | None = None
+) -> Trained:
+    """The fit of a problem by a recipe, and what was chosen; interrupted, wherever that was. `given` is a choice made on other rows."""
+    trained = _train(problem, recipe, generator, watch, warm, given)
     fit = trained.fit
     if watch.is_interrupted and fit is not None and fit.stop != Stop.CALLBACK.name:  # while a prior was chosen, say
-        fit.ended(Stop.INTERRUPTED)
+        fit.ended(Stop.by(watch))
     return trained
 
 
-def _train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None) -> Trained:
+def _train(
+    problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None, given: Choice | None
+) -> Trained:
     recipe.refuse(problem)
     labelled = problem.labelled()
-    choice = recipe.settled(labelled)
+    choice = recipe.settled(labelled) or given
     if choice is None:
         own = labelled if labelled.blocks is None else replace(labelled, blocks=None)  # a choice is made on the sample
         choice = chosen(recipe.for_choice(recipe.prepared(own)), recipe, generator, watch.child("choice"))

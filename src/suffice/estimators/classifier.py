@@ -57,6 +57,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
 
     _softness = 0.0  # of the hinge's corner
     _takes_blocks = True  # learns from data in blocks, where its recipe does
+    _given: Any = None  # a choice of the prior that was made on other rows
 
     def __init__(
         self, *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
@@ -175,7 +176,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
             warm = self._warm(before, reader, problem.model)
             if warm is not None and warm.structure is not None:
                 problem = replace(problem, model=warm.structure)
-            trained = train(problem, recipe, generator, watch, warm)
+            trained = train(problem, recipe, generator, watch, warm, self._given)
         watch.close()
         self._keep(trained, reader if trained.reader is None else trained.reader, recipe)
         self._stream = recipe.stream_after(trained)
