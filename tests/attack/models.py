@@ -117,6 +117,6 @@ def sequences_and_regressors(rows: dict[str, np.ndarray], y: np.ndarray) -> list
         {"when": pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(24) * 900.7, "h"), "a": rows["numbers"][:, 0]}
     )
     made.append(suffice.TableClassifier(max_seconds=0.01).fit(dates, y))
-    gaps = np.where(np.arange(96).reshape(24, 4) % 7 == 3, np.nan, rows["numbers"] + rows["numbers"][:, :1])
+    gaps = np.where(np.arange(96).reshape(24, 4) % 8 == 3, np.nan, rows["numbers"] + rows["numbers"][:, :1])
     made.append(suffice.MixedNB(prior=1.0).fit(gaps, y))
     return made
