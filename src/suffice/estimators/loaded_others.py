@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..families.records import Record
+from ..reading.date_parts import PARTS
 from ..reading.inputs import Inputs
 from ..saving.schema import described, fulfils, require
 from ..structures.committee import Committee, Member
@@ -180,8 +181,13 @@ def check_table(model: Any) -> None:
     require(type(model.others_) is list and type(model.dropped_) is list, "others_ and dropped_ must be lists")
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     require(all(str(name) in names for name in model.dropped_), "dropped_ must be names of columns")
+    parts = getattr(model, "date_parts_", {})  # none in older files
+    require(type(parts) is dict and all(name in names for name in parts), "date_parts_ must be of columns")
+    known = all(type(own) is list and set(own) <= set(PARTS) for own in parts.values())
+    require(known, f"date_parts_ must be lists of {', '.join(PARTS)}")
+    n_learned = n - len(model.dropped_) + sum(len(own) for own in parts.values())
     for own in (model.model_, *model.others_):
-        check_wrapped(own, (GenerativeClassifier,), n - len(model.dropped_))
+        check_wrapped(own, (GenerativeClassifier,), n_learned)
         require(np.array_equal(own.classes_, model.model_.classes_), "others_ have other classes_ than model_")
     shares = getattr(model, "shares_", np.ones(1))  # none in older files
     require(
