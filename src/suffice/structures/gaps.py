@@ -55,13 +55,6 @@ class CorrelatedGaps(Groups):
         require(self.loading.shape == (n, K) and self.covariance.shape == (n, n), f"there are {n} coordinates")
         require(bool((self.column < d).all()), "column names one that there is not")
 
-    @property
-    def correlation(self) -> float:
-        """The largest correlation of two coordinates of different columns."""
-        variance = np.sqrt(np.diagonal(self.covariance))
-        apart = self.column[:, None] != self.column
-        return float(np.abs(np.where(apart, self.covariance / np.outer(variance, variance), 0.0)).max(initial=0.0))
-
     @classmethod
     def of(cls, structure: Any, moments: Any, X: np.ndarray, trained: np.ndarray) -> Groups:
         """Of rows X as they were given, and as training saw them: some of their gaps may have been filled in."""
