@@ -131,7 +131,9 @@ class Recipe(ABC):
     options: Options
 
     width = 1  # outcomes of a class
-    stream_kind: ClassVar[type] = OutcomeStream  # what `stream_begun` and `stream_after` give
+    stream_kind: ClassVar[Any] = (
+        OutcomeStream  # of streams: `begun(problem, recipe, generator)`, `moved(problem, recipe)`
+    )
     fits_labelled_first = True  # rows with a label are fitted before those without are looked at
     calibrates = False  # scores are judged at their best temperature
     counts_errors = False  # the share of errors is part of a score
@@ -265,10 +267,6 @@ class Recipe(ABC):
         return np.asarray(share).ravel() * float(mass.sum())
 
     # -- streams ------------------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def stream_begun(self, problem: Problem, generator) -> Any:
-        """The stream after its first batch."""
 
     @abstractmethod
     def stream_after(self, trained: Trained) -> Any:
