@@ -98,7 +98,7 @@ class Linear(Tables):
 
     @override
     def rows_as(self, problem: Problem, setting) -> Problem:
-        return self.read_by(self.reader_at(setting), problem, setting.filled)
+        return self.read_by(self.reader_at(setting), problem, setting is not None and setting.filled)
 
     @override
     def prepared(self, problem: Problem) -> Problem:
@@ -172,8 +172,9 @@ class Linear(Tables):
                 yield from tried.along_path(TableSetting(0.0, own=own), STRENGTHS, FIRST)
         if gaps:
             yield from against(replace(tried.best(), told=False), "told")
-        if set(gaps) & set(self.reader.numbers if gaps else []) and not self.memo["is_in_blocks"]:
-            is_told = tried.best().told and not set(gaps) <= set(self.reader.numbers)
+        numbers = set(self.reader.numbers) if gaps else set()
+        if numbers & set(gaps) and not self.memo["is_in_blocks"]:
+            is_told = tried.best().told and not numbers >= set(gaps)
             yield from against(replace(tried.best(), told=is_told, filled=True), "filled")
         plain, families = tried.best(), cast(Any, problem.model).families
         if any(family.n_features and family.conditional == "numbers" for family in families):
