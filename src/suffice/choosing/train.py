@@ -1,10 +1,10 @@
 """The life of a training: rows with a label, the choice, the fit, then rows without a label if they help. One straight line.
 
 The choice compares settings of a prior on held-out parts of the rows. Every setting is fitted on the folds' training parts (a
-recipe may
-begin where the setting before ended) and judged by the log-loss of the pooled held-out scores: clipped, because a density can be wrong
-by hundreds of nats in a single row, and at the best temperature where the loss does not calibrate itself. Where the recipe counts
-errors (words), their share is added, and a setting that is worse than the best in the first folds is not tried in the others.
+recipe may begin where the setting before ended) and judged by the log-loss of the pooled held-out scores: clipped, because a density
+can be wrong by hundreds of nats in a single row, and at the best temperature where the loss does not calibrate itself. Where the
+recipe counts errors (words), their share is added, and a setting that is worse than the best in the first folds is not tried in the
+others.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _train(
         return with_members(replace(trained, choice=choice), recipe, generator, watch)
     whole = weighted(whole, float(weight))
     fit = recipe.fitted(whole, choice, generator, watch)
-    trained = replace(trained, problem=whole, fit=fit, choice=choice, unlabelled_weight=float(weight))
+    trained = replace(trained, problem=whole, fit=fit, choice=choice, unlabelled_weight=float(weight), answering=None)
     return with_members(trained, recipe, generator, watch)
 
 

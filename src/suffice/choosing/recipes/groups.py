@@ -225,10 +225,6 @@ class Groups(Recipe):
         return self.prior(problem, em, STREAM_TABLE if problem.model.table_prior else STREAM_WORDS)
 
     @override
-    def stream_begun(self, problem: Problem, generator) -> Any:
-        return GroupStream.begun(problem, self, generator)
-
-    @override
     def stream_after(self, trained: Trained) -> Any:
         moments, problem = trained.fit.moments, trained.problem
         statistics = (float(problem.weights.sum()) / float(moments.mass.sum())) * moments
