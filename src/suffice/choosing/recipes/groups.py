@@ -27,6 +27,7 @@ from ...learners.watch import SILENT, Watch
 from ...structures.component_prior import ComponentPrior
 from ...structures.groups import Groups as Answers
 from ...structures.joint import Joint
+from ...structures.occupied import Occupied
 from .. import priors
 from ..folds import deal
 from ..priors import Setting
@@ -128,9 +129,12 @@ class Groups(Recipe):
         model: Any = problem.model
         prior = self.prior(problem, em, setting)
         start = between(model, em, prior) if start is None else start
-        goal = GroupProblem(self.rows(problem), problem.loss, prior, model.chart(em))
+        occupied = Occupied(model)
+        rows, chart = self.rows(replace(problem, model=occupied.model)), occupied.model.chart(occupied.of(em))
+        goal = GroupProblem(rows, problem.loss, occupied.of(prior), chart)
         learner = QuasiNewton(self.options.tol)
-        fit = run(learner, goal, start, np.random.default_rng(0), max_epochs=steps, watch=watch)
+        fit = run(learner, goal, occupied.of(start), np.random.default_rng(0), max_epochs=steps, watch=watch)
+        fit.moments = occupied.beside(fit.moments, em)
         if not model.in_domain(fit.moments):  # at the edge, beyond what moments can hold
             fit.moments = em
             fit.ended(Stop.DOMAIN)
@@ -216,10 +220,6 @@ class Groups(Recipe):
 
     def stream_prior(self, problem: Problem, em):
         return self.prior(problem, em, STREAM_TABLE if problem.model.table_prior else STREAM_WORDS)
-
-    @override
-    def stream_begun(self, problem: Problem, generator) -> Any:
-        return GroupStream.begun(problem, self, generator)
 
     @override
     def stream_after(self, trained: Trained) -> Any:
