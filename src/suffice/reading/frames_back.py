@@ -103,8 +103,7 @@ def filled_frame(X: Any, values: np.ndarray, names: list | None = None) -> Any:
             column.iloc[np.flatnonzero(holes)] = _pandas_values(new, column.dtype, column)
             X.isetitem(j, column)
         elif library == "polars":
-            column = X.to_series(j)
-            X = X.with_columns(column.clone().scatter(np.flatnonzero(holes), _polars_values(new, column)))
+            X = X.with_columns(_polars_filled(X.to_series(j), holes, new))
         else:
             X = X.set_column(j, X.schema.field(j), _arrow_filled(X.column(j), holes, new))
     return X
@@ -148,6 +147,15 @@ def _polars_values(values: np.ndarray, column: Any) -> Any:
     if dtype.is_numeric():
         return pl.Series(column.name, np.asarray(values, dtype=float)).cast(dtype)
     return pl.Series(column.name, values.tolist(), dtype=pl.String).cast(dtype)
+
+
+def _polars_filled(column: Any, holes: np.ndarray, values: np.ndarray) -> Any:
+    import polars as pl
+
+    places = np.flatnonzero(holes)
+    if column.dtype == pl.Categorical:  # as texts: in older versions every series numbers its own categories
+        return column.cast(pl.String).scatter(places, values.tolist()).cast(column.dtype)
+    return column.clone().scatter(places, _polars_values(values, column))
 
 
 def _arrow_values(values: np.ndarray, type_: Any) -> Any:
