@@ -103,11 +103,10 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         """How the structure is trained."""
         loss = self._loss()
         what = self._options(), not loss.calibrates_itself, loss.is_discriminative
-        if structure is None or loss.name != "ncll" or self.algorithm not in QUASI_NEWTON:
-            return Tables(*what)
-        if not all(getattr(family, "conditional", "") for family in structure.families if family.n_features):
-            return Tables(*what)
-        return Linear(*what, reader, self._structure_of if hasattr(reader, "reading") else None)
+        is_linear = structure is not None and loss.name == "ncll" and self.algorithm in QUASI_NEWTON
+        if is_linear and all(getattr(family, "conditional", "") for family in structure.families if family.n_features):
+            return Linear(*what, reader, self._structure_of if hasattr(reader, "reading") else None)
+        return Tables(*what)
 
     def _expose(self, structure: Any, moments: Any) -> None:
         """Set the attributes that show the model."""

@@ -34,6 +34,7 @@ from .naive_bayes import MixedNB
 __all__ = ["TableClassifier"]
 
 COMPONENTS = (2, 4, 8, 12)
+PASSES = 1000  # that a fit may take: every one is to end at its optimum
 
 
 class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
@@ -188,8 +189,8 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         if candidate.kind == "naive Bayes":
             return MixedNB(loss=candidate.setting or "ncll", **common)
         if candidate.kind == "discriminant":
-            return GaussianDiscriminant(candidate.setting, **common)
-        return MixtureClassifier(candidate.setting, family="mixed", **common)
+            return GaussianDiscriminant(candidate.setting, max_epochs=PASSES, **common)
+        return MixtureClassifier(candidate.setting, family="mixed", max_epochs=PASSES, **common)
 
     def _fitted(
         self, candidate: Candidate, X: Any, y: Any, weights: Any, watch: Watch, name: str, given: Any = None

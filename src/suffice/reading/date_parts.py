@@ -31,9 +31,8 @@ def weekday(days: np.ndarray) -> list[str]:
 
 
 def hour(days: np.ndarray) -> list[str]:
-    minutes = np.floor((days - np.floor(days)) * 1440.0 + 1e-6).astype(
-        np.int64
-    )  # days as floats are exact to a microsecond
+    shares = days - np.floor(days)  # exact to a microsecond
+    minutes = np.floor(shares * 1440.0 + 1e-6).astype(np.int64)
     return [f"{place:02d}" for place in minutes // 60 % 24]
 
 
@@ -73,7 +72,7 @@ def with_parts(X: Any, parts: dict[str, list[str]]) -> Any:
     found = []
     for name, own in parts.items():
         column = _clock(frame[name]) if name in frame.columns else None
-        days = np.full(len(frame), np.nan) if column is None else column.numbers
+        days = np.full(len(frame), np.nan) if column is None else np.asarray(column.numbers)
         there = np.isfinite(days)
         for part in own:
             values = np.full(len(frame), None, dtype=object)

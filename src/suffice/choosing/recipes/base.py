@@ -131,9 +131,7 @@ class Recipe(ABC):
     options: Options
 
     width = 1  # outcomes of a class
-    stream_kind: ClassVar[Any] = (
-        OutcomeStream  # of streams: `begun(problem, recipe, generator)`, `moved(problem, recipe)`
-    )
+    stream_kind: ClassVar[Any] = OutcomeStream  # has `begun(problem, recipe, generator)` and `moved(problem, recipe)`
     fits_labelled_first = True  # rows with a label are fitted before those without are looked at
     calibrates = False  # scores are judged at their best temperature
     counts_errors = False  # the share of errors is part of a score

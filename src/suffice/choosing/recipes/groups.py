@@ -103,11 +103,13 @@ class Groups(Recipe):
         prior = self.component_prior(problem.model, statistics) if prior is None else prior
         return MixtureProblem(self.rows(problem), prior, reseeds=reseeds)
 
-    def fitted_by_em(self, problem: Problem, generator, watch: Watch = SILENT, start=None) -> Fit:
+    def fitted_by_em(
+        self, problem: Problem, generator, watch: Watch = SILENT, start=None, passes: int = EM_PASSES
+    ) -> Fit:
         statistics = self.start_statistics(problem, generator)
         em = self.em_problem(problem, statistics, reseeds=self.width > 1 and self.amount > 0)
         start = em.prior.posterior(statistics) if start is None else start
-        return run(BatchEM(), em, start, generator, max_epochs=EM_PASSES, tol=EM_TOL, watch=watch)
+        return run(BatchEM(), em, start, generator, max_epochs=passes, tol=EM_TOL, watch=watch)
 
     # -- the loss -----------------------------------------------------------------------------------------------------
 
@@ -144,7 +146,8 @@ class Groups(Recipe):
     def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch, start=None, steps=None) -> Fit:
         """EM, and from there the minimiser unless EM is what was chosen; the one that comes last begins at `start` if there is one."""
         if choice.setting is None:
-            return measured(self.fitted_by_em(problem, generator, watch, start), problem, self.scores)
+            passes = self.options.max_epochs if steps is None else EM_PASSES
+            return measured(self.fitted_by_em(problem, generator, watch, start, passes), problem, self.scores)
         em = self.fitted_by_em(problem, generator, watch.child("em")).moments
         steps = self.options.max_epochs if steps is None else steps
         return measured(self.descended(problem, em, choice.setting, steps, watch, start), problem, self.scores)
