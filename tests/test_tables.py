@@ -550,12 +550,13 @@ def test_a_path_from_its_middle_finds_the_lowest_strength(lowest):
     assert tried.best().strength == strengths[lowest] and len(scored) == len(set(scored)) <= 8
 
 
-def test_the_only_row_of_a_class_is_never_held_out():
-    """It would be judged by rows that know nothing of its class, under class_weight="balanced" as if it were a share of 1 / K."""
-    y = np.array([0] * 20 + [1] * 9 + [2])
-    problem = SimpleNamespace(y=y, weights=np.ones(30))
-    dealt, n_folds, _ = Linear(TrainingOptions()).deal(problem, np.random.default_rng(0))
-    held_out = [dealt.held_out(number) for number in range(n_folds)]
-    np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(29))
-    for number, rows in enumerate(held_out):
-        np.testing.assert_array_equal(dealt.trained_on(number), np.setdiff1d(np.arange(30), rows))
+def test_a_few_heavy_rows_are_no_evidence_for_maximum_likelihood():
+    """Of 12 rows and fewer than parameters: a gain is enough where all count alike, not where it is that of two rows."""
+    recipe = Linear(TrainingOptions())
+    fold = SimpleNamespace(memory={"own": np.zeros(40)}, problem=None)
+    model = SimpleNamespace(chart=lambda own: SimpleNamespace(vector=lambda own: own))
+    for weights, expected in ((np.ones(12), 0.0), (np.array([10.0] * 2 + [1.0] * 10), 1.0 + 100 / 12)):
+        held_out = SimpleNamespace(
+            problem=SimpleNamespace(model=model), folds=[fold], y=np.zeros(12), weights=weights / weights.sum()
+        )
+        assert recipe.asked_of_likelihood(held_out)[0] == expected

@@ -141,12 +141,9 @@ class Linear(Tables):
     @override
     def deal(self, problem: Problem, generator):
         rows = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
-        is_alone = (
-            np.bincount(problem.y[rows])[problem.y[rows]] == 1
-        )  # held out, it would be of a class that nothing is known of
-        n = min(len(rows) - int(is_alone.sum()), MAX_ROWS)
+        n = min(len(rows), MAX_ROWS)
         n_parts = min(10, n) if n < SMALL else 5
-        dealt = replace(deal(problem.y, rows[~is_alone], generator, n_parts, MAX_ROWS), always=rows[is_alone])
+        dealt = deal(problem.y, rows, generator, n_parts, MAX_ROWS)
         n_folds = n_parts if n < LARGE else 1
         return dealt, n_folds, n_folds
 
