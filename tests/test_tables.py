@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,8 @@ from suffice.choosing.calibration import clipped_losses, doubted_losses
 from suffice.choosing.candidates import Candidate, affordable, complete, weighed
 from suffice.choosing.priors import Setting
 from suffice.choosing.race import Race
+from suffice.choosing.recipes.base import Options as TrainingOptions
+from suffice.choosing.recipes.linear import Linear
 from suffice.choosing.search import Tried
 from suffice.experiments import EXPERIMENTS, Options
 from suffice.families.categorical import Categorical
@@ -545,3 +548,14 @@ def test_a_path_from_its_middle_finds_the_lowest_strength(lowest):
             scored.append(setting.strength)
             setting, _ = walk.send(np.array([1.0 + abs(strengths.index(setting.strength) - lowest)]))
     assert tried.best().strength == strengths[lowest] and len(scored) == len(set(scored)) <= 8
+
+
+def test_the_only_row_of_a_class_is_never_held_out():
+    """It would be judged by rows that know nothing of its class, under class_weight="balanced" as if it were a share of 1 / K."""
+    y = np.array([0] * 20 + [1] * 9 + [2])
+    problem = SimpleNamespace(y=y, weights=np.ones(30))
+    dealt, n_folds, _ = Linear(TrainingOptions()).deal(problem, np.random.default_rng(0))
+    held_out = [dealt.held_out(number) for number in range(n_folds)]
+    np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(29))
+    for number, rows in enumerate(held_out):
+        np.testing.assert_array_equal(dealt.trained_on(number), np.setdiff1d(np.arange(30), rows))

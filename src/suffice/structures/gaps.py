@@ -31,7 +31,7 @@ from .groups import Groups
 MOST_ROWS, PART = 2000, 1024  # rows that the correlations are of, and that are answered at a time
 MOST = 200  # coordinates of all columns
 TRIFLE = 1e-4  # share of a column's squares that a coordinate may lack
-LEAST, LEAST_LOG = 1e-12, -1e3
+LEAST, LEAST_LOG, LEAST_SCORE = 1e-12, -1e3, -1e100
 DRAWS = 32  # and as many opposite to them
 
 
@@ -54,13 +54,6 @@ class CorrelatedGaps(Groups):
         require(self.width == 1 and self.centre.shape == (d, K), f"centre must be of {d} columns and {K} classes")
         require(self.loading.shape == (n, K) and self.covariance.shape == (n, n), f"there are {n} coordinates")
         require(bool((self.column < d).all()), "column names one that there is not")
-
-    @property
-    def correlation(self) -> float:
-        """The largest correlation of two coordinates of different columns."""
-        variance = np.sqrt(np.diagonal(self.covariance))
-        apart = self.column[:, None] != self.column
-        return float(np.abs(np.where(apart, self.covariance / np.outer(variance, variance), 0.0)).max(initial=0.0))
 
     @classmethod
     def of(cls, structure: Any, moments: Any, X: np.ndarray, trained: np.ndarray) -> Groups:
@@ -102,7 +95,8 @@ class CorrelatedGaps(Groups):
         gone, added = np.isnan(X), contributions(self.structure, moments, X)
         t = coordinates(added, gone, self.centre, self.loading, self.column)
         is_free = gone & np.isin(np.arange(X.shape[1]), self.column)
-        base, result = scores + is_free @ self.centre, np.empty_like(scores)
+        base = np.maximum(scores, LEAST_SCORE) + is_free @ self.centre
+        result = np.empty_like(scores)
         points = normal_points(self.loading.shape[1])
         is_open = ~np.isin(self.column, self.filled)
         nothing, covariance = np.zeros((1, len(self.column))), self.covariance[None]

@@ -52,6 +52,7 @@ FIRST = STRENGTHS.index(10.0)  # of the path: most tables want less, few more
 SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
 TOLERATED = 0.1
 EVIDENCE = {"told": 0.0, "filled": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 1.0}
+MOST_UNLIKE = 2.0  # times that weights may have the squares of equal ones: the gain may be that of a few heavy rows
 FEW = 100  # the evidence grows by the factor 1 + FEW / rows: the best of several settings always looks good
 OWN = (0.3, 0.1, 0.0)  # beside 1, that of independent columns
 REACH = {"told": 1, "filled": 2, "bins": 3, "fewer": 0, "per_class": 3, "second": 3}  # steps of the path to either side
@@ -98,7 +99,7 @@ class Linear(Tables):
 
     @override
     def rows_as(self, problem: Problem, setting) -> Problem:
-        return self.read_by(self.reader_at(setting), problem, setting.filled)
+        return self.read_by(self.reader_at(setting), problem, setting is not None and setting.filled)
 
     @override
     def prepared(self, problem: Problem) -> Problem:
@@ -140,9 +141,12 @@ class Linear(Tables):
     @override
     def deal(self, problem: Problem, generator):
         rows = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
-        n = min(len(rows), MAX_ROWS)
+        is_alone = (
+            np.bincount(problem.y[rows])[problem.y[rows]] == 1
+        )  # held out, it would be of a class that nothing is known of
+        n = min(len(rows) - int(is_alone.sum()), MAX_ROWS)
         n_parts = min(10, n) if n < SMALL else 5
-        dealt = deal(problem.y, rows, generator, n_parts, MAX_ROWS)
+        dealt = replace(deal(problem.y, rows[~is_alone], generator, n_parts, MAX_ROWS), always=rows[is_alone])
         n_folds = n_parts if n < LARGE else 1
         return dealt, n_folds, n_folds
 
@@ -172,8 +176,9 @@ class Linear(Tables):
                 yield from tried.along_path(TableSetting(0.0, own=own), STRENGTHS, FIRST)
         if gaps:
             yield from against(replace(tried.best(), told=False), "told")
-        if set(gaps) & set(self.reader.numbers if gaps else []) and not self.memo["is_in_blocks"]:
-            is_told = tried.best().told and not set(gaps) <= set(self.reader.numbers)
+        numbers = set(self.reader.numbers) if gaps else set()
+        if numbers & set(gaps) and not self.memo["is_in_blocks"]:
+            is_told = tried.best().told and not numbers >= set(gaps)
             yield from against(replace(tried.best(), told=is_told, filled=True), "filled")
         plain, families = tried.best(), cast(Any, problem.model).families
         if any(family.n_features and family.conditional == "numbers" for family in families):
@@ -252,7 +257,7 @@ class Linear(Tables):
         asked, losses = self.asked_of_likelihood(held_out)
         gain = losses(held_out.scores, y) - losses(own.temperature * baseline, y)
         mean = float(weights @ gain)
-        error = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
+        error = float(np.linalg.norm(weights * (gain - mean)))
         if mean > asked * error:
             return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
         choice = self.calibrated(held_out, setting, score)
@@ -262,9 +267,11 @@ class Linear(Tables):
 
     def asked_of_likelihood(self, held_out: HeldOut) -> tuple[float, Callable[..., np.ndarray]]:
         """Standard errors that maximum likelihood must gain, and in which losses: none where there are fewer rows than parameters
-        (it needs fewer rows); else in losses with a doubt, as settings (it looks certain until a row held out is wrong)."""
+        (it needs fewer rows) and all count about alike; else in losses with a doubt, as settings (it looks certain until a row held
+        out is wrong)."""
         own, n = self.likelihood_of(held_out.folds[0]), len(held_out.y)
-        if n < len(cast(Any, held_out.problem.model).chart(own).vector(own)):
+        is_alike = float(held_out.weights @ held_out.weights) * n < MOST_UNLIKE
+        if is_alike and n < len(cast(Any, held_out.problem.model).chart(own).vector(own)):
             return 0.0, clipped_losses
         return EVIDENCE["likelihood"] * (1 + FEW / n), self.losses
 
