@@ -423,3 +423,13 @@ def test_the_experiment_on_five_data_sets():
     for name in ("letter", "digits"):
         assert found[f"{name}, ncll, accuracy"] > found[f"{name}, EM (nll), accuracy"]
         assert found[f"{name}, ncll, log-loss"] < found[f"{name}, EM (nll), log-loss"]
+
+
+@pytest.mark.parametrize("most", [3, 120])
+def test_em_keeps_to_max_epochs(most):
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    model = MixtureClassifier(8, loss="nll", max_epochs=most)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, np.arange(400) % 2)
+    assert 50 < model.n_iter_ <= 120 if most == 120 else model.n_iter_ == 3 and not model.converged_
