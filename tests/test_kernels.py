@@ -16,6 +16,8 @@ import twins
 from scipy import sparse
 
 import suffice
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.families.rows import one_hot
 from suffice.kernels.rows import ROWS
 from suffice.learners.driver import run
 from suffice.learners.incremental import Incremental
@@ -216,3 +218,14 @@ def test_every_loop_hits_the_cache_of_its_second_process():
     found = loops(("suffice.kernels.families.poisson",), "dense")
     for loop in (found["epoch"].of("suffice.kernels.losses.ncll"), found["score_rows"]):
         assert SOURCE_DIGEST in loop.py_func.__qualname__
+
+
+@pytest.mark.parametrize("gaps", [[], [3], [0], [0, 3]])
+def test_sums_by_label_are_those_of_one_hot_shares(gaps):
+    """Row 0 has no label: a gap there is not met."""
+    generator = np.random.default_rng(0)
+    X, y, weights = generator.normal(size=(9, 4)), np.array([-1, 0, 1, 1, 0, 2, 2, 1, 0]), generator.random(9)
+    X[gaps, 2] = np.nan
+    family = GaussianDiagonal.for_data(X, 3)
+    found, expected = family.labelled_statistics(X, y, weights), family.statistics(X, one_hot(y, weights, 3))
+    np.testing.assert_allclose(found.flat(), expected.flat(), rtol=1e-12, atol=1e-14)

@@ -301,6 +301,13 @@ def test_blocks_of_files_hold_every_row_once(tmp_path):
         assert np.concatenate([part.y for part in parts]).tolist() == rows["y"].tolist()
 
 
+def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
+    for n in (300, 500):
+        table(n, seed=5).to_parquet(tmp_path / "rows.parquet", row_group_size=60)
+        parts = [source.load() for source in Dataset(tmp_path / "rows.parquet", target="y", block_rows=100).sources]
+        assert sum(part.n_rows for part in parts) == n
+
+
 def numbers_in_parquet(path: Path, y: np.ndarray, gap: int | None = None) -> Dataset:
     """80 blocks of 50 rows; a NaN, which is no null, in one of them."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

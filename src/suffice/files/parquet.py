@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,11 +27,12 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
         file: Any = tempfile.TemporaryFile()  # noqa: SIM115
         shutil.copyfileobj(source.start(), file)
         file.seek(0)
+        footer = None
     else:
-        file = open(source.path, "rb")  # noqa: SIM115
+        file, footer = pa.OSFile(os.fspath(source.path)), footer_of(os.fspath(source.path))
     with file:
         try:
-            parquet = pq.ParquetFile(file, read_dictionary=_coded_columns(options))
+            parquet = pq.ParquetFile(file, metadata=footer, read_dictionary=_coded_columns(options))
             schema = parquet.schema_arrow
             if options.columns is None and (index := _index_of(schema, options)):
                 warnings.warn(
@@ -64,6 +67,19 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
             raise DataError(f"{source.name}: not a readable Parquet file ({str(error)[:200]})") from error
         if first_row == 0:
             raise DataError(f"{source.name} has no rows")
+
+
+def footer_of(path: str) -> Any:
+    """What a file says of its row groups; kept for a while, since every block of the file asks for it."""
+    about = os.stat(path)
+    return _footer(path, about.st_size, about.st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _footer(path: str, size: int, changed: int) -> Any:
+    import pyarrow.parquet as pq
+
+    return pq.read_metadata(path)
 
 
 def _table(batch: Any, columns: Columns, kinds, dictionaries, options: Options, file: str, first_row: int) -> Table:
@@ -156,7 +172,7 @@ def outline(path: str, groups: range, options: Options) -> tuple[int, dict[str, 
 
     options = replace(options, whole=True)
     try:
-        with pq.ParquetFile(path, read_dictionary=_coded_columns(options)) as file:
+        with pq.ParquetFile(path, metadata=footer_of(path), read_dictionary=_coded_columns(options)) as file:
             labels: dict[str, int] = {}
             if options.target is not None:
                 found = file.read_row_groups(list(groups), [options.target], use_threads=False).combine_chunks()

@@ -147,32 +147,30 @@ def move(state, row, delta, scratch):
 
 @compiled
 def add_labelled(rows, location, y, sample_weight, weight, first, second):
-    """weight, first, second[y_i] += sample_weight_i (1, z, z^2) with z = row - location; a missing cell adds nothing."""
-    complete = True
-    for i in range(len(rows)):
-        if any_missing(rows[i]):
-            complete = False
-            break
-    mass = np.zeros(len(weight))  # of complete rows: the same for every column
-    for i in range(len(rows)):
+    """weight, first, second[y_i] += sample_weight_i (1, z, z^2) with z = row - location, from zero; a missing cell adds nothing."""
+    mass, n = np.zeros(len(weight)), len(location)
+    for i in range(len(rows)):  # as if no cell were missing
         k = y[i]
         if k < 0:
             continue
         w, row, own_first, own_second = sample_weight[i], rows[i], first[k], second[k]
-        if complete:
-            mass[k] += w
-            for j in range(len(location)):
-                z = row[j] - location[j]
-                own_first[j] += w * z
-                own_second[j] += w * z * z
-        else:
-            for j in range(len(location)):
-                z = row[j] - location[j]
-                if z == z:
-                    weight[k, j] += w
-                    own_first[j] += w * z
-                    own_second[j] += w * z * z
-    if complete:
+        mass[k] += w
+        for j in range(n):
+            z = row[j] - location[j]
+            own_first[j] += w * z
+            own_second[j] += w * z * z
+    if not np.isnan(first.sum()):
         for k in range(len(weight)):
-            for j in range(len(location)):
-                weight[k, j] += mass[k]
+            weight[k] = mass[k]
+        return
+    first[:], second[:] = 0.0, 0.0
+    for i in range(len(rows)):
+        k = y[i]
+        if k < 0:
+            continue
+        for j in range(n):
+            z = rows[i, j] - location[j]
+            if z == z:
+                weight[k, j] += sample_weight[i]
+                first[k, j] += sample_weight[i] * z
+                second[k, j] += sample_weight[i] * z * z
