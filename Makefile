@@ -4,12 +4,15 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
 
-.PHONY: demo test bench docs dist lint format fuzz clean
+.PHONY: demo test properties bench docs dist lint format fuzz clean
 
 demo: $(READY)            ## our three losses against scikit-learn on data that ships with it
 	$(BIN)/suffice demo
 
-test: $(READY) lint       ## everything: lint, types, properties, oracles, doctests
+test: $(READY)            ## everything: lint and types, and beside them properties, oracles, doctests
+	$(MAKE) --jobs=2 lint properties
+
+properties: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: $(READY)           ## us and the peers in one run: make bench, or make bench NAME=text

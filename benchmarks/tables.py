@@ -1,8 +1,9 @@
 """Our defaults and the peers on about 34 tables: accuracy, log-loss, calibration error, CPU seconds, ranks; one run.
 
 Stratified 3-fold twice, the same folds for all. Numbers of the peers are scaled and imputed, categories one-hot with a category for
-what is missing. Environment: TABLES and MODELS are comma-separated names ("fast" is a subset of small tables), REPEATS how often,
-GAPS=0.3 removes so many of all cells, TEST_GAPS=0.3 of the test cells only, OUT a file that results are kept in and read again from.
+what is missing. LightGBM and InterpretML's boosting (`pip install lightgbm interpret-core`) take part where they are installed.
+Environment: TABLES and MODELS are comma-separated names ("fast" is a subset of small tables), REPEATS how often, FOLDS how many of the
+three, GAPS=0.3 removes so many of all cells, TEST_GAPS=0.3 of the test cells only, OUT a file that results are kept in and read from.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +33,7 @@ from sklearn.naive_bayes import GaussianNB as PlainGaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from suffice import MixedNB
+from suffice import MixedNB, TableClassifier
 from suffice.datasets import arff, tabular
 from suffice.evaluation.calibration import calibration_error
 
@@ -37,6 +41,13 @@ BUNDLED = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_ca
 FAST = ["iris", "wine", "breast cancer", "heart.c", "lymph", "glass", "hepatitis", "votes", "zoo", "balance.scale"]
 UCI = ["adult", "hepatitis", "letter", "mushroom", "promoters", "splice", "votes"]
 OURS = ("MixedNB", "TableClassifier")
+PEERS = (  # that need not be there
+    ("LightGBM", "lightgbm.LGBMClassifier", lambda kind: Encoded(kind(random_state=0, verbose=-1, n_jobs=1), "trees")),
+    (
+        "EBM", "interpret.glassbox.ExplainableBoostingClassifier",
+        lambda kind: Encoded(kind(random_state=0, n_jobs=1), "trees"),
+    ),
+)  # fmt: skip
 LEAST = 1e-15  # probabilities are clipped there, as scikit-learn's log_loss does
 
 
@@ -101,6 +112,7 @@ class Encoded(BaseEstimator):
 def models() -> dict[str, Callable]:
     found: dict[str, Callable] = {
         "MixedNB": lambda: MixedNB(),
+        "TableClassifier": lambda: TableClassifier(),
         "LR": lambda: Encoded(LogisticRegression(max_iter=2000)),
         "LRCV": lambda: Encoded(
             LogisticRegressionCV(max_iter=2000, scoring="neg_log_loss", cv=5, use_legacy_attributes=False)
@@ -110,24 +122,13 @@ def models() -> dict[str, Callable]:
         "forest": lambda: Encoded(RandomForestClassifier(random_state=0), "forest"),
         "plain NB": lambda: Encoded(PlainGaussianNB()),
     }
-    try:
-        from suffice import TableClassifier
-
-        found["TableClassifier"] = lambda: TableClassifier()
-    except ImportError:
-        pass
-    try:
-        from lightgbm import LGBMClassifier
-
-        found["LightGBM"] = lambda: Encoded(LGBMClassifier(random_state=0, verbose=-1, n_jobs=1), "trees")
-    except ImportError:
-        pass
-    try:
-        from interpret.glassbox import ExplainableBoostingClassifier
-
-        found["EBM"] = lambda: Encoded(ExplainableBoostingClassifier(random_state=0, n_jobs=1), "trees")
-    except ImportError:
-        pass
+    for name, module, make in PEERS:
+        try:
+            kind = getattr(import_module(module.rpartition(".")[0]), module.rpartition(".")[2])
+        except ImportError as error:
+            print(f"{name} is left out: {error}")
+            continue
+        found[name] = partial(make, kind)
     if not any(float(os.environ.get(name, "0")) for name in ("GAPS", "TEST_GAPS")):
         del found["LR iterative"]  # the same as LR where hardly a cell is missing
     wanted = os.environ.get("MODELS", "")
@@ -183,7 +184,7 @@ def evaluated(name: str, makers: dict[str, Callable], kept: dict, save: Callable
     X, y = X[keep].reset_index(drop=True), y[keep]
     for repeat in range(int(os.environ.get("REPEATS", "2"))):
         folds = StratifiedKFold(3, shuffle=True, random_state=repeat).split(X, y)
-        for number, (train, test) in enumerate(folds):
+        for number, (train, test) in enumerate(islice(folds, int(os.environ.get("FOLDS", "3")))):
             for model, make in makers.items():
                 key = f"{name}|{model}|{repeat}|{number}"
                 if key not in kept:

@@ -163,7 +163,7 @@ def seeds(names=SETS, n_seeds: int = 5) -> None:
             train, test = rows_as(kind, data)
             lines = []
             for seed in range(n_seeds):
-                machine = MultinomialNB(loss="hinge", random_state=seed)
+                machine = MultinomialNB(random_state=seed)
                 lines.append(list(measure(machine, train, y, test, y_test).values()))
             accuracy, _, _, loss, calibration = np.mean(lines, axis=0)
             fit = np.min(lines, axis=0)[1]
@@ -196,9 +196,9 @@ def times(names=SETS, features=("counts", "l2", "tfidf"), repeats: int = 3) -> N
         data = datasets.load(name)
         for kind in features:
             (X, _), y = rows_as(kind, data), data.y_train
-            auto = MultinomialNB(loss="hinge", random_state=0).fit(X, y)  # compiles
+            auto = MultinomialNB(random_state=0).fit(X, y)  # compiles
             given = auto.choice_.setting.strength * auto.row_norm_**2
-            one = MultinomialNB(loss="hinge", prior=given, random_state=0)
+            one = MultinomialNB(prior=given, random_state=0)
             grid = GridSearchCV(LinearSVC(random_state=0), {"C": STRENGTHS[kind]}, cv=5)
             ours, search = seconds(auto, X, y, repeats), seconds(grid, X, y)
             fit, peer = seconds(one, X, y, repeats), seconds(grid.best_estimator_, X, y, repeats)

@@ -207,7 +207,7 @@ def test_stochastic_steps_are_the_exact_ones(loss):
     task = problem(loss, 4, "own")
     order, rates = np.random.default_rng(2).permutation(len(task.y)), np.full(len(task.y), 1e-3)
     state = task.model.state_of(task.prior)
-    assert task.model.stochastic_pass(task.X, task.y, task.weights, order, rates, state, task.loss) == 0
+    assert task.model.stochastic_pass(task.X, task.y, task.weights, order, rates, state, task.loss)[0] == 0
     moments = task.prior
     for i in order:
         scores = task.model.log_joint(moments, task.X[[i]])

@@ -126,6 +126,31 @@ def test_a_whole_matrix_is_not_copied():
     np.testing.assert_array_equal(checked_sparse(stale).toarray(), COUNTS.toarray())
 
 
+def with_long_indices(X):
+    long = X.copy()
+    long.indices, long.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return long
+
+
+def test_indices_of_64_bits_become_shorter_where_they_fit():
+    """Loops were compiled once more for them."""
+    long = with_long_indices(COUNTS)
+    found = checked_sparse(long)
+    assert found.indices.dtype == found.indptr.dtype == np.int32 and found.has_canonical_format
+    assert np.shares_memory(found.data, long.data) and long.indices.dtype == np.int64
+    np.testing.assert_array_equal(found.toarray(), COUNTS.toarray())
+    assert checked_sparse(sparse.csr_array(long)).indices.dtype == np.int32
+
+
+def test_indices_that_do_not_fit_give_the_same_bits(monkeypatch):
+    model = suffice.MultinomialNB(prior=1.0, random_state=0)
+    expected = clone(model).fit(COUNTS, LABELS).predict_proba(COUNTS)
+    monkeypatch.setattr("suffice.reading.sparse.MOST", 1)
+    long = with_long_indices(COUNTS)
+    assert checked_sparse(long) is long
+    np.testing.assert_array_equal(clone(model).fit(long, LABELS).predict_proba(long), expected)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_the_verdict_is_that_of_scipy(data):

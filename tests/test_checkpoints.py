@@ -46,7 +46,7 @@ def words(n=2500, n_words=150):
 
 
 @functools.cache
-def corpus(n=4000, n_words=1500, n_classes=8):
+def corpus(n=2000, n_words=1500, n_classes=8):
     """Documents of which most words are common to all classes."""
     rng = np.random.default_rng(3)
     common = 1.0 / np.arange(1, n_words + 1)

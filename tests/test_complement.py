@@ -130,7 +130,7 @@ def test_stochastic_steps_are_the_exact_ones(loss):
     task = problem(loss, 4, 1.0)
     order, rates = np.random.default_rng(2).permutation(200), np.full(200, 0.05)
     state, moments = task.model.state_of(task.prior), task.prior
-    assert task.model.stochastic_pass(task.X, task.y, task.weights, order, rates, state, task.loss) == 0
+    assert task.model.stochastic_pass(task.X, task.y, task.weights, order, rates, state, task.loss)[0] == 0
     for i in order:
         weights = rates[0] * task.loss.weights(task.model.log_joint(moments, task.X[[i]]), task.y[[i]])
         moments = moments + task.model.expected_statistics(task.X[[i]], weights)

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import time
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,3 +127,20 @@ def test_every_public_name_is_there():
         assert name in dir(suffice)
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = suffice.Nothing
+
+
+def walk() -> Any:
+    """`tools/walk.py`, which follows a fit; kernels stay compiled here."""
+    spec = spec_from_file_location("walk", Path(__file__).parent.parent / "tools" / "walk.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["GaussianNB", "MultinomialNB", "GaussianMixture", "LDAClassifier", "partial_fit"])
+@pytest.mark.filterwarnings("ignore")
+def test_no_two_modules_call_each_other(name):
+    tool = walk()
+    edges, _, _ = tool.traced(tool.walks()[name])
+    assert len(edges) > 20  # it did walk
+    assert tool.both_ways(edges) == []

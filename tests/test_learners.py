@@ -417,6 +417,43 @@ def test_history_says_which_passes_were_measured(structure, loss):
     assert found.measure.objective == pytest.approx(problem.measure(found.moments).objective, rel=1e-9)
 
 
+def words_of_three_classes(prior: float, loss: str = "hinge") -> Problem:
+    generator = np.random.default_rng(0)
+    y = generator.integers(3, size=600)
+    X = sparse.csr_matrix((generator.random((600, 40)) < 0.1 + 0.2 * (np.arange(40) % 3 == y[:, None])).astype(float))
+    model = Words((Multinomial.for_data(X, 3),))
+    problem = Problem(model, X, y, np.ones(600), loss_named(loss))
+    mass = model.smoothed_maximum_likelihood(problem.statistics())
+    return replace(problem, prior=model.pseudo_counts(mass, prior) + mass)
+
+
+@pytest.mark.parametrize(("falls", "wanted"), [(0.9, [0, 16, 19]), (1.0, [0, 4, 8, 12, 16, 19])])
+def test_stochastic_rounds_are_longer_while_the_weights_of_the_labels_fall(falls, wanted, monkeypatch):
+    told = iter(1000.0 * falls ** np.arange(20))
+    own = Words.stochastic_pass
+    monkeypatch.setattr(Words, "stochastic_pass", lambda *given: (own(*given)[0], float(next(told))))
+    problem = words_of_three_classes(5.0)
+    found = fit(Stochastic(1e-3), problem, problem.prior, max_epochs=20, tol=0.0)
+    assert np.flatnonzero(found.history["measured"]).tolist() == wanted
+
+
+@pytest.mark.parametrize("loss", ["hinge", "ncll"])
+def test_a_trial_from_where_it_would_end_is_one_pass(loss):
+    problem = words_of_three_classes(5.0, loss)
+    found = fit(Incremental(1e-4), problem, problem.prior, max_epochs=200, tol=0.0)
+    trial = run(
+        Incremental(1e-3, watch=False),
+        problem,
+        problem.prior,
+        np.random.default_rng(0),
+        max_epochs=5,
+        warm=Warm(found.multipliers),
+    )
+    assert (trial.n_iter, trial.converged) == (1, True)
+    cold = run(Incremental(1e-3, watch=False), problem, problem.prior, np.random.default_rng(0), max_epochs=5)
+    assert cold.n_iter > 1
+
+
 @dataclass(frozen=True)
 class Recording(Stochastic):
     """It notes where it is after every pass."""

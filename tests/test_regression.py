@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -377,3 +378,59 @@ def test_few_rows_do_not_make_it_sure():
         lower, upper = MixtureRegressor(random_state=0).fit(X[:30], y[:30]).predict_interval(X[30:], 0.9)
         inside.append(np.mean((y[30:] >= lower) & (y[30:] <= upper)))
     assert np.mean(inside) > 0.8
+
+
+def line_of(n_rows, n_columns, noise, seed=0):
+    """Rows whose target is a line of some columns, and 400 more of them."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n_rows + 400, n_columns))
+    y = 3.0 + X[:, :4] @ [1.0, 2.0, -1.0, 0.5] + noise * generator.normal(size=len(X))
+    return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
+
+
+@pytest.mark.parametrize("n_rows, n_columns, noise", [(60, 4, 0.0), (60, 4, 1e-3), (60, 90, 0.5), (20, 30, 0.0)])
+def test_a_line_is_answered_by_a_line(n_rows, n_columns, noise):
+    """Exact lines, and rows that are fewer than their columns: mixtures alone lose from 1 nat to thousands of them."""
+    X, y, X_test, y_test = line_of(n_rows, n_columns, noise)
+    model, line = MixtureRegressor(random_state=0).fit(X, y), GaussianRegressor().fit(X, y)
+    assert model.committees_[0].line_weight > 0.5
+    lost = line.log_density(X_test, y_test).mean() - model.log_density(X_test, y_test).mean()
+    assert lost < 0.25
+
+
+def test_a_committee_with_a_line_answers_everything():
+    X, y, X_test, y_test = line_of(40, 6, 0.3)
+    model = MixtureRegressor(random_state=0).fit(X, y)
+    committee = model.committees_[0]
+    assert committee.line is not None and committee.members  # gates say what missing cells are
+    total = committee.line_weight + sum(member.weight for member in committee.members)
+    assert total == pytest.approx(1.0)
+    X_test[::3, 1] = np.nan
+    mean, std = model.predict(X_test, return_std=True)
+    shares, means, variances = model.components(X_test)
+    np.testing.assert_allclose(mean, (shares * means).sum(axis=1), atol=1e-10)
+    np.testing.assert_allclose(std**2, (shares * (variances + (means - mean[:, None]) ** 2)).sum(axis=1), rtol=1e-8)
+    density = np.exp(-0.5 * (y_test[:, None] - means) ** 2 / variances) / np.sqrt(2 * np.pi * variances)
+    np.testing.assert_allclose(model.log_density(X_test, y_test), np.log((shares * density).sum(axis=1)), rtol=1e-8)
+    assert np.isfinite(model.impute(X_test)).all() and np.isfinite(model.score_samples(X_test)).all()
+    buffer = io.BytesIO()
+    save(model, buffer)
+    buffer.seek(0)
+    again = load(buffer)
+    np.testing.assert_array_equal(again.log_density(X_test, y_test), model.log_density(X_test, y_test))
+    before = committee.line.statistics.weight.sum()
+    again.partial_fit(X_test[:200], y_test[:200])
+    assert again.committees_[0].line.statistics.weight.sum() == pytest.approx(before + 200)
+    assert np.isfinite(again.predict(X_test)).all()
+
+
+def test_a_file_whose_line_is_of_other_columns_is_refused():
+    X, y, _, _ = line_of(40, 6, 0.3)
+    model = MixtureRegressor(random_state=0).fit(X, y)
+    committee = model.committees_[0]
+    model.committees_[0] = replace(committee, line=replace(committee.line, slope=np.zeros(5)))
+    buffer = io.BytesIO()
+    save(model, buffer)
+    buffer.seek(0)
+    with pytest.raises(ValueError, match=r"line\.slope"):
+        load(buffer)

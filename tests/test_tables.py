@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,10 +17,22 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
-from suffice import CategoricalNB, GaussianDiscriminant, GaussianNB, MixedNB, TableClassifier, load, save
+from suffice import (
+    CategoricalNB,
+    GaussianDiscriminant,
+    GaussianNB,
+    MixedNB,
+    MixtureClassifier,
+    TableClassifier,
+    load,
+    save,
+)  # fmt: skip
 from suffice.choosing.calibration import clipped_losses, doubted_losses
-from suffice.choosing.candidates import Candidate, weighed
+from suffice.choosing.candidates import Candidate, affordable, complete, weighed
 from suffice.choosing.priors import Setting
+from suffice.choosing.race import Race
+from suffice.choosing.recipes.base import Options as TrainingOptions
+from suffice.choosing.recipes.linear import Linear
 from suffice.choosing.search import Tried
 from suffice.experiments import EXPERIMENTS, Options
 from suffice.families.categorical import Categorical
@@ -35,7 +48,9 @@ from suffice.learners.linear.design import Design
 from suffice.learners.linear.metrics import Chain, Products
 from suffice.learners.linear.settle import Tellers, settled
 from suffice.learners.linear.sums import ClassSums, FoldSums
+from suffice.learners.watch import Watch
 from suffice.reading.bins import cuts_of
+from suffice.reading.date_parts import parts_for, with_parts
 from suffice.structures.joint import Joint
 
 GAPS = ("complete", "ignored", "told")
@@ -421,6 +436,69 @@ def test_table_classifier_keeps_its_time(monkeypatch):
     assert len(model.choice_) == 1 and np.isfinite(model.choice_[0]["log_loss"])
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_parts_of_dates_tell_the_classes(library, tmp_path, monkeypatch):
+    """Weekends in winter: a number of days cannot say it."""
+    monkeypatch.setattr("suffice.estimators.table.COMPONENTS", ())
+    days = np.datetime64("2020-01-01") + np.random.default_rng(0).permutation(900)[:600]
+    weekday = (days.astype(int) + 3) % 7
+    y = np.where((weekday >= 5) & (days.astype("datetime64[M]").astype(int) % 12 < 6), "yes", "no")
+    X = pytest.importorskip(library).DataFrame({"when": days.astype("datetime64[us]"), "noise": np.arange(600.0) % 7})
+    model = TableClassifier().fit(X[:400], y[:400])
+    assert model.date_parts_ == {"when": ["month", "day of the week"]}
+    assert model.score(X[400:], y[400:]) > 0.95 > 0.9 > np.mean(y[400:] == "no")
+    rows, _ = model.sample(5, random_state=0)
+    assert list(rows.columns) == ["when", "noise"] and model.explain(X[:5]).names == ["when", "noise"]
+    assert list(model.impute(X[:5]).columns) == ["when", "noise"] and model.n_features_in_ == 2
+    save(model, tmp_path / "model.suffice")
+    np.testing.assert_array_equal(load(tmp_path / "model.suffice").predict_proba(X), model.predict_proba(X))
+
+
+def test_a_race_leaves_out_what_is_clearly_behind_and_what_is_late(monkeypatch):
+    """The second errs everywhere, the fourth goes on until the time is over."""
+    codes, clock, fitted = np.arange(300) % 2, [0.0], []
+    monkeypatch.setattr("suffice.choosing.race.time.monotonic", lambda: clock[0])
+
+    def answers(candidate, train, test, watch, name):
+        fitted.append(candidate.name)
+        clock[0] += {"slow": 50.0}.get(candidate.name, 1.0)
+        right = {"wrong": 0.2, "good": 0.8, "slow": 0.8}.get(candidate.name, 0.7) + 0.1 * (test % 3 == 0)
+        return np.where(np.arange(2) == codes[test][:, None], right[:, None], 1.0 - right[:, None])
+
+    race = Race(codes, 300, answers, 100.0, Watch()).dealt(np.arange(300), np.random.default_rng(0))
+    tried = race.run(Candidate(name, "mixture") for name in ("fair", "wrong", "good", "slow", "never"))
+    assert fitted == ["fair"] * 3 + ["wrong"] + ["good"] * 3 + ["slow"] * 2
+    assert [each.name for each in tried] == ["fair", "wrong", "good"]
+    assert [each.name for each in complete(tried)] == ["fair", "good"] and tried[0].fit_seconds == 1.5
+    members = [(tried[2], 0.6), (tried[0], 0.4)]
+    assert affordable(members, 5.0) == members and affordable(members, 2.0) == [(tried[2], 1.0)]
+
+
+def test_a_fit_whose_time_is_over_ends_at_its_best_state():
+    X, y = load_iris(return_X_y=True)
+    for model in (GaussianNB(), GaussianDiscriminant("tied"), MixtureClassifier(2)):
+        model._outer = Watch()
+        model._outer.until = 0.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y)
+        assert np.isfinite(model.predict_proba(X)).all() and model.score(X, y) > 0.5
+        assert not model.converged_ and "time" in model.stopped_, model
+
+
+def test_only_parts_that_come_round_twice():
+    pd = pytest.importorskip("pandas")
+    hours = pd.Series(pd.date_range("2024-03-01", periods=24 * 5, freq="h", tz="Europe/Madrid"))
+    X = pd.DataFrame({"when": hours, "day": hours.dt.tz_localize(None).dt.floor("D")})
+    X.iloc[3, 0], X.index = pd.NaT, range(9, 129)
+    found = parts_for(X)
+    assert found == {"when": ["hour"]} and parts_for(X.to_numpy()) == {}
+    wide = with_parts(X, found)
+    seen = X["when"].notna()
+    assert (wide["when: hour"][seen].astype(int) == X["when"].dt.hour[seen]).all()
+    assert wide["when: hour"].isna().sum() == 1 and list(wide.columns) == ["when", "day", "when: hour"]
+
+
 def test_table_classifier_refuses_what_it_cannot_read():
     with pytest.raises(ValueError, match="max_seconds"):
         TableClassifier(max_seconds=-1).fit([[1.0], [2.0]], [0, 1])
@@ -470,3 +548,14 @@ def test_a_path_from_its_middle_finds_the_lowest_strength(lowest):
             scored.append(setting.strength)
             setting, _ = walk.send(np.array([1.0 + abs(strengths.index(setting.strength) - lowest)]))
     assert tried.best().strength == strengths[lowest] and len(scored) == len(set(scored)) <= 8
+
+
+def test_the_only_row_of_a_class_is_never_held_out():
+    """It would be judged by rows that know nothing of its class, under class_weight="balanced" as if it were a share of 1 / K."""
+    y = np.array([0] * 20 + [1] * 9 + [2])
+    problem = SimpleNamespace(y=y, weights=np.ones(30))
+    dealt, n_folds, _ = Linear(TrainingOptions()).deal(problem, np.random.default_rng(0))
+    held_out = [dealt.held_out(number) for number in range(n_folds)]
+    np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(29))
+    for number, rows in enumerate(held_out):
+        np.testing.assert_array_equal(dealt.trained_on(number), np.setdiff1d(np.arange(30), rows))

@@ -206,7 +206,7 @@ def test_the_stochastic_pass_makes_the_steps_of_the_exact_one(loss):
     rows = task.model.rows_of(task.X)[0]
     state = task.model.flat(task.model.state_of(start))
     one_pass = stochastic_pass.of(task.loss.kernels)
-    assert one_pass(rows, task.y, task.weights, order, rates, state, task.loss.settings, 0.0) == 0
+    assert one_pass(rows, task.y, task.weights, order, rates, state, task.loss.settings, 0.0)[0] == 0
     mass, count = start.mass.copy(), given.copy()
     exact = words_pass.of(task.loss.kernels)
     exact(rows, task.y, order, rates, mass, count, count.sum(axis=0), 0.0, 0.0, task.loss.settings)

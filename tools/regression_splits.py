@@ -43,6 +43,7 @@ JOBS = {
     "nll": {"ours, nll": ours("nll")},
     "missing": {"ours": ours("ncll"), "boosting": boosting, "NGBoost": natural_boosting},
 }
+MODELS = list(dict.fromkeys(label for jobs in JOBS.values() for label in jobs))
 
 
 def with_gaps(split, seed: int):
@@ -52,7 +53,7 @@ def with_gaps(split, seed: int):
     return X, y, X_test, y_test
 
 
-def run(path: Path, kinds: list[str], sets: list[str], splits: range) -> None:
+def run(path: Path, kinds: list[str], sets: list[str], splits: range, models: list[str]) -> None:
     known = {(line["what"], line["set"], line["split"], line["model"]) for line in read(path)}
     for number in splits:
         for kind in kinds:
@@ -60,7 +61,7 @@ def run(path: Path, kinds: list[str], sets: list[str], splits: range) -> None:
                 split = regression.load(name).split(number)
                 split = with_gaps(split, number) if kind == "missing" else split
                 for label, function in JOBS[kind].items():
-                    if (kind, name, number, label) in known:
+                    if label not in models or (kind, name, number, label) in known:
                         continue
                     try:
                         found = function(*split, number)
@@ -93,10 +94,11 @@ if __name__ == "__main__":
     parser.add_argument("--what", nargs="+", default=list(JOBS), choices=list(JOBS))
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--splits", default="0-19")
+    parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if not given.table:
         first, _, last = given.splits.partition("-")
-        run(given.path, given.what, given.sets, range(int(first), int(last or first) + 1))
+        run(given.path, given.what, given.sets, range(int(first), int(last or first) + 1), given.models)
     table(given.path)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import os
 
-os.environ["NUMBA_DISABLE_JIT"] = "1"
+if __name__ == "__main__":
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # to walk through the kernels too
 
 import argparse
 import collections

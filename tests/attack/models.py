@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import suffice
 from attack.cast import plain_rows
@@ -112,4 +113,10 @@ def sequences_and_regressors(rows: dict[str, np.ndarray], y: np.ndarray) -> list
     mixed = suffice.MixtureRegressor(1, n_members=2, kinds="count", family="poisson", max_iter=3, random_state=0)
     made.append(mixed.fit(rows["counts"], rows["counts"][:, 0]))
     made.append(suffice.TableClassifier(max_seconds=0.01).fit(rows["numbers"], y))
+    dates = pd.DataFrame(
+        {"when": pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(24) * 900.7, "h"), "a": rows["numbers"][:, 0]}
+    )
+    made.append(suffice.TableClassifier(max_seconds=0.01).fit(dates, y))
+    gaps = np.where(np.arange(96).reshape(24, 4) % 8 == 3, np.nan, rows["numbers"] + rows["numbers"][:, :1])
+    made.append(suffice.MixedNB(prior=1.0).fit(gaps, y))
     return made

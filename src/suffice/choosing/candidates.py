@@ -26,13 +26,30 @@ class Candidate:
     kind: str  # "naive Bayes", "discriminant" or "mixture"
     setting: Any = None
     losses: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    probabilities: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     accuracy: float = np.nan
     seconds: float = 0.0
+    fit_seconds: float = 0.0  # of a fit to all rows, as far as a fit to some of them tells
+    is_behind: bool = False  # so clearly that it was not judged on all rows held out
 
     @property
     def loss(self) -> float:
         return float(self.losses.mean()) if len(self.losses) else np.inf
+
+
+def complete(tried: list[Candidate]) -> list[Candidate]:
+    """Those that were judged on all rows held out."""
+    return [each for each in tried if len(each.losses) and not each.is_behind]
+
+
+def affordable(members: list[tuple[Candidate, float]], seconds: float) -> list[tuple[Candidate, float]]:
+    """The first of the members, and those after it whose last fits are in time too."""
+    kept, needed = members[:1], members[0][0].fit_seconds
+    for each, share in members[1:]:
+        needed += each.fit_seconds
+        if needed < seconds:
+            kept.append((each, share))
+    whole = sum(share for _, share in kept)
+    return [(each, share / whole) for each, share in kept]
 
 
 def weighed(tried: list[Candidate]) -> list[tuple[Candidate, float]]:
@@ -67,6 +84,8 @@ def hurried(fit: Callable[[Candidate, np.ndarray], Any], n: int, end: float) -> 
         return time.monotonic() - start
 
     own = seconds(quick, np.arange(n))
+    if 3.0 * own < end - time.monotonic() <= PLENTY * own:  # it may have compiled
+        own = seconds(quick, np.arange(n))
     left = end - time.monotonic()
     if left > PLENTY * own or left < LEAST_FITS * own:
         return None if left > PLENTY * own else quick

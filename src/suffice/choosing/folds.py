@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,9 @@ class Deal:
 
     rows: np.ndarray
     part: np.ndarray
+    always: np.ndarray = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64)
+    )  # rows that all parts are trained with
 
     def held_out(self, number: int) -> np.ndarray:
         return np.sort(self.rows[self.part == number])
@@ -20,7 +23,7 @@ class Deal:
     def trained_on(self, number: int, more: np.ndarray | None = None) -> np.ndarray:
         """The rows of all other parts, and `more` rows that no part has."""
         others = self.rows[self.part != number]
-        return np.sort(others if more is None else np.concatenate([others, more]))
+        return np.sort(np.concatenate([others, self.always] if more is None else [others, self.always, more]))
 
 
 def deal(

@@ -39,13 +39,13 @@ class Stack:
 
 def stacked(
     candidates: Sequence[Any], parts: np.ndarray, row_weights: np.ndarray, fit: Callable[[int, int, int], Any],
-    judge: Callable[[Any, np.ndarray], np.ndarray], counted: np.ndarray, n_threads: int = 1,
+    judge: Callable[[Any, np.ndarray], np.ndarray], counted: np.ndarray, n_threads: int = 1, needed: Any = True,
 ) -> Stack:  # fmt: skip
     """The stack of candidates.
 
     parts (deals, n) says which part a row is in. `fit(candidate, deal, part)` is given the numbers of all three and fits the rows
     of all other parts. `judge(fit, rows)` gives log densities of some rows. `counted` (n,) says which rows have a target. A candidate
-    that a deal gives no weight is left out of the deals after it.
+    that a deal gives no weight is left out of the deals after it; of those that are `needed` (a mask) the heaviest stays.
     """
     found: dict[tuple[int, int, int], Any] = {}
     each = np.full((len(parts), len(candidates), parts.shape[1]), -np.inf)
@@ -64,6 +64,7 @@ def stacked(
         weights[:] = 0.0
         weights[going] = mixture_weights(log_density, row_weights)
         keep = weights[going] >= min(LEAST, float(weights.max()))
+        keep[np.argmax(np.where(needed, weights, -1.0)[going])] = True
         going, log_density = going[keep], log_density[keep]
     kept = mixture_weights(log_density, row_weights)
     tried = [(c, float(mean), float(weight)) for c, mean, weight in zip(candidates, means, weights, strict=True)]

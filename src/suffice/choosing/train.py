@@ -1,10 +1,10 @@
 """The life of a training: rows with a label, the choice, the fit, then rows without a label if they help. One straight line.
 
 The choice compares settings of a prior on held-out parts of the rows. Every setting is fitted on the folds' training parts (a
-recipe may
-begin where the setting before ended) and judged by the log-loss of the pooled held-out scores: clipped, because a density can be wrong
-by hundreds of nats in a single row, and at the best temperature where the loss does not calibrate itself. Where the recipe counts
-errors (words), their share is added, and a setting that is worse than the best in the first folds is not tried in the others.
+recipe may begin where the setting before ended) and judged by the log-loss of the pooled held-out scores: clipped, because a density
+can be wrong by hundreds of nats in a single row, and at the best temperature where the loss does not calibrate itself. Where the
+recipe counts errors (words), their share is added, and a setting that is worse than the best in the first folds is not tried in the
+others.
 """
 
 from __future__ import annotations
@@ -25,19 +25,23 @@ HOPELESS = 0.5  # standard errors by which a setting loses the folds so far and 
 PACE = 2  # folds after which it is asked again
 
 
-def train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None = None) -> Trained:
-    """The fit of a problem by a recipe, and what was chosen; interrupted, wherever that was."""
-    trained = _train(problem, recipe, generator, watch, warm)
+def train(
+    problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None = None, given: Choice | None = None
+) -> Trained:
+    """The fit of a problem by a recipe, and what was chosen; interrupted, wherever that was. `given` is a choice made on other rows."""
+    trained = _train(problem, recipe, generator, watch, warm, given)
     fit = trained.fit
     if watch.is_interrupted and fit is not None and fit.stop != Stop.CALLBACK.name:  # while a prior was chosen, say
-        fit.ended(Stop.INTERRUPTED)
+        fit.ended(Stop.by(watch))
     return trained
 
 
-def _train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None) -> Trained:
+def _train(
+    problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm | None, given: Choice | None
+) -> Trained:
     recipe.refuse(problem)
     labelled = problem.labelled()
-    choice = recipe.settled(labelled)
+    choice = recipe.settled(labelled) or given
     if choice is None:
         own = labelled if labelled.blocks is None else replace(labelled, blocks=None)  # a choice is made on the sample
         choice = chosen(recipe.for_choice(recipe.prepared(own)), recipe, generator, watch.child("choice"))
@@ -58,7 +62,7 @@ def _train(problem: Problem, recipe: Recipe, generator, watch: Watch, warm: Warm
         return with_members(replace(trained, choice=choice), recipe, generator, watch)
     whole = weighted(whole, float(weight))
     fit = recipe.fitted(whole, choice, generator, watch)
-    trained = replace(trained, problem=whole, fit=fit, choice=choice, unlabelled_weight=float(weight))
+    trained = replace(trained, problem=whole, fit=fit, choice=choice, unlabelled_weight=float(weight), answering=None)
     return with_members(trained, recipe, generator, watch)
 
 

@@ -25,7 +25,7 @@ from ..learners.watch import Watch
 from ..losses import Loss, loss_named
 from ..reading.base import Reader
 from ..reading.frames import taken
-from ..reading.guards import all_or_nothing, checked_weights, one_blas_thread
+from ..reading.guards import all_or_nothing, checked_weights, looking_again, one_blas_thread
 from ..reading.labels import class_weights, encoded, split_labels
 from . import loaded
 from .answers import Answers
@@ -33,7 +33,7 @@ from .checks import check_class_prior, check_training
 from .contract import Contract
 from .explaining import Explains
 from .kinds import Path, Seed
-from .scale import looking_again, scaled
+from .scale import scaled
 
 ALGORITHMS = ("auto", "lbfgs", "incremental", "stochastic", "batch", "paper")
 QUASI_NEWTON = ("auto", "lbfgs")  # of dense tables under the conditional likelihood
@@ -57,6 +57,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
 
     _softness = 0.0  # of the hinge's corner
     _takes_blocks = True  # learns from data in blocks, where its recipe does
+    _given: Any = None  # a choice of the prior that was made on other rows
 
     def __init__(
         self, *, loss: str = "ncll", prior: float | str = "auto", algorithm: str = "auto", step_size: float | None = None,
@@ -102,11 +103,10 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         """How the structure is trained."""
         loss = self._loss()
         what = self._options(), not loss.calibrates_itself, loss.is_discriminative
-        if structure is None or loss.name != "ncll" or self.algorithm not in QUASI_NEWTON:
-            return Tables(*what)
-        if not all(getattr(family, "conditional", "") for family in structure.families if family.n_features):
-            return Tables(*what)
-        return Linear(*what, reader, self._structure_of if hasattr(reader, "reading") else None)
+        is_linear = structure is not None and loss.name == "ncll" and self.algorithm in QUASI_NEWTON
+        if is_linear and all(getattr(family, "conditional", "") for family in structure.families if family.n_features):
+            return Linear(*what, reader, self._structure_of if hasattr(reader, "reading") else None)
+        return Tables(*what)
 
     def _expose(self, structure: Any, moments: Any) -> None:
         """Set the attributes that show the model."""
@@ -175,7 +175,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
             warm = self._warm(before, reader, problem.model)
             if warm is not None and warm.structure is not None:
                 problem = replace(problem, model=warm.structure)
-            trained = train(problem, recipe, generator, watch, warm)
+            trained = train(problem, recipe, generator, watch, warm, self._given)
         watch.close()
         self._keep(trained, reader if trained.reader is None else trained.reader, recipe)
         self._stream = recipe.stream_after(trained)
@@ -259,7 +259,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
             if first:
                 seed = 0 if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
                 generator = np.random.default_rng(seed)
-                self._stream = recipe.stream_begun(problem, generator)
+                self._stream = recipe.stream_kind.begun(problem, recipe, generator)
             else:
                 self._stream = self._stream.moved(problem, recipe)
         stream, count = self._stream, label_masses(codes, weights, len(self.classes_))
@@ -312,7 +312,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
         structure, fit, choice = trained.problem.model, trained.fit, trained.choice
         self._note_built()
         self._reader_, self._stored_model, self.moments_ = reader, structure, fit.moments
-        self._answering = recipe.answering(structure)
+        self._answering = trained.answering or recipe.answering(structure)
         if self.class_prior is not None:
             self.moments_: Any = replace(fit.moments, mass=recipe.with_class_prior(fit.moments.mass, self.class_prior))
         self.history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged

@@ -25,6 +25,7 @@ from ..reading.ordered import Ordered
 from ..reading.tables import Codes, Counts, Flags, Numbers
 from ..reading.words import Words
 from ..saving import names
+from ..structures.gaps import CorrelatedGaps
 from ..structures.joint import Joint
 from ..structures.words import BernoulliWords
 from ..structures.words import Words as WordStructure
@@ -106,6 +107,15 @@ def shapes(reader: Any, model: Any, moments: Any) -> dict[str, tuple[np.ndarray,
         cuts = reader.bins[name]
         found[name] = np.concatenate([cuts.left[:1], cuts.cuts, cuts.right[-1:]]), (logs - weight @ logs).T
     return found
+
+
+def gap_readings(reader: Any, answering: Any) -> dict[str, str]:
+    """By column: what becomes of a missing cell where classes are asked for."""
+    found = dict.fromkeys(reader.columns, "integrated")
+    if isinstance(answering, CorrelatedGaps):
+        for place in answering.column:
+            found[reader.placed[place]] = "filled" if place in answering.filled else "averaged"
+    return {**found, **dict.fromkeys(reader.told, "told")}
 
 
 FAMILIES: dict[str, Kind] = {

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..families.records import Record
+from ..reading.date_parts import PARTS
 from ..reading.inputs import Inputs
 from ..saving.schema import described, fulfils, require
 from ..structures.committee import Committee, Member
@@ -19,6 +20,7 @@ from ..structures.experts import ExpertMoments, Experts
 from ..structures.hinges import HingeCells
 from ..structures.joint import Joint
 from ..structures.line import Line, family_of
+from ..structures.targets import GaussianTarget
 from .loaded import (
     check_columns,
     check_numbers,
@@ -59,15 +61,10 @@ def check_committee(name: str, found: Any, model: Any, n_more: int) -> None:
     gates = model._gates(n_more)
     kind = Committee if hasattr(model, "n_components") else Line
     require(type(found) is kind, f"{name} must be a {kind.__name__}, and is {described(found)}")
-    for field, rule in {
-        "location": "number -1e300..1e300",
-        "scale": "number (0..1e300",
-        "width": "number (0..1e300",
-    }.items():
-        require(fulfils(getattr(found, field), rule, None), f"{name}.{field} must be a number")
     if isinstance(found, Line):
         check_line(name, found, gates)
         return
+    check_units(name, found)
     require(type(found.members) is list and len(found.members) > 0, f"{name}.members must be a list")
     for number, member in enumerate(found.members):
         check_member(f"{name}.members[{number}]", member, gates, model)
@@ -75,6 +72,17 @@ def check_committee(name: str, found: Any, model: Any, n_more: int) -> None:
         pairs = [[getattr(part, f, 0.0) for part in both] for both in each for f in ("knots", "centre", "scale")]
         alike = all(np.array_equal(one, other, equal_nan=True) for one, other in pairs)
         require(alike, f"{name}.members[{number}] sees other numbers of a row than the first member")
+    if found.line is not None:
+        require(type(found.line) is Line, f"{name}.line must be a Line, and is {described(found.line)}")
+        require(fulfils(found.line_weight, "number (0..1.000001", None), f"{name}.line_weight must be a share")
+        require(model._target is GaussianTarget, f"{name}.line is of a target of another family")
+        check_line(f"{name}.line", found.line, gates)
+
+
+def check_units(name: str, found: Any) -> None:
+    rules = {"location": "number -1e300..1e300", "scale": "number (0..1e300", "width": "number (0..1e300"}
+    for field, rule in rules.items():
+        require(fulfils(getattr(found, field), rule, None), f"{name}.{field} must be a number")
 
 
 def check_design(name: str, design: Any, gates: Joint) -> None:
@@ -102,6 +110,7 @@ def check_design(name: str, design: Any, gates: Joint) -> None:
 
 
 def check_line(name: str, line: Line, gates: Joint) -> None:
+    check_units(name, line)
     check_design(f"{name}.design", line.design, gates)
     require(line.cuts == gates.cuts, f"{name}.cuts must be {gates.cuts}")
     size = line.design.size
@@ -172,8 +181,13 @@ def check_table(model: Any) -> None:
     require(type(model.others_) is list and type(model.dropped_) is list, "others_ and dropped_ must be lists")
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     require(all(str(name) in names for name in model.dropped_), "dropped_ must be names of columns")
+    parts = getattr(model, "date_parts_", {})  # none in older files
+    require(type(parts) is dict and all(name in names for name in parts), "date_parts_ must be of columns")
+    known = all(type(own) is list and set(own) <= set(PARTS) for own in parts.values())
+    require(known, f"date_parts_ must be lists of {', '.join(PARTS)}")
+    n_learned = n - len(model.dropped_) + sum(len(own) for own in parts.values())
     for own in (model.model_, *model.others_):
-        check_wrapped(own, (GenerativeClassifier,), n - len(model.dropped_))
+        check_wrapped(own, (GenerativeClassifier,), n_learned)
         require(np.array_equal(own.classes_, model.model_.classes_), "others_ have other classes_ than model_")
     shares = getattr(model, "shares_", np.ones(1))  # none in older files
     require(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from ..files.survey import Survey, coded
 from ..files.survey import taken as rows_of_part
 from ..learners.blocks import Block, BlockRows
 from ..reading.frames import taken
-from ..reading.guards import checked_weights
+from ..reading.guards import UnforeseenGaps, checked_weights
 from ..reading.labels import class_weights, encoded, split_labels
 
 
@@ -129,27 +127,6 @@ def _on_cluster(engine: BlockEngine) -> BlockEngine:
     from ..engines.dask import DaskEngine
 
     return DaskEngine(client)
-
-
-class UnforeseenGaps(Exception):
-    """Columns have missing cells that the first pass did not look at."""
-
-
-def looking_again(fit: Callable) -> Callable:
-    """`fit`, begun anew after a first pass over all cells where it meets gaps that outlines did not tell of."""
-
-    @wraps(fit)
-    def fitted(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return fit(self, X, *args, **options)
-        except UnforeseenGaps:
-            vars(self).clear()
-            vars(self).update(before)
-            X.read_whole()
-            return fit(self, X, *args, **options)
-
-    return fitted
 
 
 @dataclass(frozen=True, eq=False)

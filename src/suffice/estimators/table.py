@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -15,9 +16,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..choosing.candidates import GAIN, MOST, Candidate, hurried, weighed
-from ..choosing.folds import deal
+from ..choosing.candidates import GAIN, Candidate, affordable, complete, hurried, weighed
+from ..choosing.race import Race
 from ..learners.watch import Watch
+from ..reading.date_parts import named, parts_for, with_parts
 from ..reading.frames import columns_of, ids_of, is_frame, names_of, taken, without
 from ..reading.guards import all_or_nothing, checked_weights
 from ..reading.labels import split_labels
@@ -31,24 +33,24 @@ from .naive_bayes import MixedNB
 
 __all__ = ["TableClassifier"]
 
-MAX_ROWS = 20_000  # rows that take part in the comparison
 COMPONENTS = (2, 4, 8, 12)
-CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
+PASSES = 1000  # that a fit may take: every one is to end at its optimum
 
 
 class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     """Any table in, labels and calibrated probabilities out: the best of naive Bayes, discriminants and mixtures.
 
-    Use it when you have a table and want no decisions. Columns are read as they are (numbers, categories, truth values, dates, missing
-    cells; columns that only number the rows are left out). Models are compared on held-out rows and what was found is told
-    (`choice_`). The one that is kept is a joint density, so `sample`, `impute` and `score_samples` work.
+    Use it when you have a table and want no decisions. Columns are read as they are (numbers, categories, truth values, missing
+    cells; columns that only number the rows are left out). Beside a date in a frame stand its month, day of the week and hour, where
+    these come round at least twice in the rows. Models are compared on held-out rows and what was found is told (`choice_`). The one
+    that is kept is a joint density, so `sample`, `impute` and `score_samples` work (of dates the density is that of their parts too).
 
     Parameters
     ----------
     max_seconds : float or None, default=None
-        Time for the comparison and the last fit together. A model that would take longer, as far as the others tell, is not tried.
-        Where there is no time for a comparison it is naive Bayes, and where there is none for its training, maximum likelihood;
-        `choice_` says so.
+        Time for the comparison and the last fit together. A model that would take longer, as far as the others tell, is not tried,
+        and a fit that is under way when the time is over ends at its best state (`converged_` is then False). Where there is no time
+        for a comparison it is naive Bayes, and where there is none for its training, maximum likelihood; `choice_` says so.
     class_weight : dict {label: weight}, "balanced" or None, default=None
     random_state : int, RandomState instance or None, default=None
         None is a seed too: the same rows give the same model.
@@ -71,6 +73,8 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     choice_ : list of dicts
         What was compared: model, held-out log-loss and accuracy, seconds, whether it was kept, and its share.
     dropped_ : list of columns that were left out.
+    date_parts_ : dict
+        By column of dates, the parts of it that were learned from.
 
     Examples
     --------
@@ -124,13 +128,14 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        began = time.monotonic()
+        end = time.monotonic() + (np.inf if self.max_seconds is None else self.max_seconds)
         X = X if is_frame(X) or hasattr(X, "dtype") else np.asarray(X)
         self.dropped_: list[Any] = ids_of(X)
         if self.dropped_:
             warnings.warn(
                 f"columns {self.dropped_} have another value in nearly every row and are left out", stacklevel=3
             )
+        self.date_parts_: dict[str, list[str]] = parts_for(X)
         kept = self._columns(X)
         if len(kept.shape) != 2 or y is None or hasattr(kept, "toarray"):  # refused as every classifier refuses it
             return MixedNB().fit(kept, y)
@@ -139,10 +144,13 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
             return MixedNB().fit(kept, y)
         weights = checked_weights(sample_weight, kept)
         watch = self._watch(kept, labels, unlabelled, weights)
-        in_haste = self._hurried(kept, np.asarray(y), weights, began)
-        tried = [in_haste] if in_haste else self._compared(kept, labels, unlabelled, weights, began, watch)
-        members = weighed(tried) if len(tried) > 1 else [(tried[0], 1.0)]
-        fits = [watch.once(partial(self._fitted, each, kept, y, sample_weight, watch)) for each, _ in members]
+        in_haste = self._hurried(kept, np.asarray(y), weights, end)
+        tried = [in_haste] if in_haste else self._compared(kept, labels, unlabelled, weights, end, watch)
+        members = weighed(complete(tried)) if len(tried) > 1 else [(tried[0], 1.0)]
+        members = affordable(members, end - time.monotonic())
+        last = watch.inside("last")
+        last.until = end
+        fits = [watch.once(partial(self._fitted, each, kept, y, sample_weight, last)) for each, _ in members]
         watch.close()
         self.model_: Any = fits[0]
         self.others_: list[Any] = fits[1:]
@@ -167,31 +175,43 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
             raise ValueError(f"max_seconds={self.max_seconds!r} is neither None nor a positive number")
 
     def _columns(self, X: Any) -> Any:
-        """The columns that take part."""
-        return without(X, self.dropped_) if self.dropped_ and is_frame(X) else X
+        """The columns that take part, and the parts of dates after them."""
+        parts = getattr(self, "date_parts_", {})  # older files have none
+        return with_parts(without(X, self.dropped_) if self.dropped_ and is_frame(X) else X, parts)
+
+    def _rows(self, found: Any) -> Any:
+        """Rows of the model without the parts of dates."""
+        parts = [named(name, part) for name, own in getattr(self, "date_parts_", {}).items() for part in own]
+        return without(found, parts) if parts and is_frame(found) else found
 
     def _model(self, candidate: Candidate) -> Any:
         common = {"class_weight": self.class_weight, "random_state": self.random_state, "n_jobs": self.n_jobs}
         if candidate.kind == "naive Bayes":
             return MixedNB(loss=candidate.setting or "ncll", **common)
         if candidate.kind == "discriminant":
-            return GaussianDiscriminant(candidate.setting, **common)
-        return MixtureClassifier(candidate.setting, family="mixed", **common)
+            return GaussianDiscriminant(candidate.setting, max_epochs=PASSES, **common)
+        return MixtureClassifier(candidate.setting, family="mixed", max_epochs=PASSES, **common)
 
-    def _fitted(self, candidate: Candidate, X: Any, y: Any, weights: Any, watch: Watch, name: str) -> Any:
-        """The model of a candidate; Ctrl-C ends this fit at its best state and leaves out what would be compared after it."""
+    def _fitted(
+        self, candidate: Candidate, X: Any, y: Any, weights: Any, watch: Watch, name: str, given: Any = None
+    ) -> Any:
+        """The model of a candidate; Ctrl-C ends this fit at its best state and leaves out what would be compared after it.
+
+        `given` is the choice of its prior, where it was made on other rows.
+        """
         model = self._model(candidate)
+        model._given = given
         model._outer = inner = watch.inside(name)
         inner.signal = []  # its own: what is fitted after an interruption is fitted whole
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(X, y, weights)
-        del model._outer
-        if inner.is_interrupted:
+        del model._outer, model._given
+        if inner.signal:
             watch.interrupt()
         return model
 
-    def _hurried(self, X: Any, y: np.ndarray, weights: np.ndarray, began: float) -> Candidate | None:
+    def _hurried(self, X: Any, y: np.ndarray, weights: np.ndarray, end: float) -> Candidate | None:
         """What is fitted without a comparison where there is no time for one."""
 
         def fit(candidate: Candidate, rows: np.ndarray) -> None:
@@ -199,9 +219,9 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
                 warnings.simplefilter("ignore")
                 self._model(candidate).fit(taken(X, rows), y[rows], weights[rows])
 
-        return None if self.max_seconds is None else hurried(fit, X.shape[0], began + self.max_seconds)
+        return None if self.max_seconds is None else hurried(fit, X.shape[0], end)
 
-    def _candidates(self, X: Any, tried: list[Candidate]) -> Iterator[Candidate]:
+    def _candidates(self, X: Any) -> Iterator[Candidate]:
         """Models in the order they are tried; more components only as long as they help."""
         yield Candidate("naive Bayes", "naive Bayes")
         columns = columns_of(X)
@@ -212,66 +232,32 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         for n_components in COMPONENTS:
             candidate = Candidate(f"mixtures of {n_components}", "mixture", n_components)
             yield candidate
-            best, idle = (candidate.loss, 0) if candidate.loss < best * (1.0 - GAIN) else (best, idle + 1)
+            is_better = not candidate.is_behind and candidate.loss < best * (1.0 - GAIN)
+            best, idle = (candidate.loss, 0) if is_better else (best, idle + 1)
             if idle == 2:
                 return
 
     def _compared(
-        self, X: Any, labels: Any, unlabelled: Any, weights: np.ndarray, began: float, watch: Watch
+        self, X: Any, labels: Any, unlabelled: Any, weights: np.ndarray, end: float, watch: Watch
     ) -> list[Candidate]:
         """Held-out losses of the candidates, within the time."""
-        _, codes = np.unique(labels, return_inverse=True)
-        rows = np.flatnonzero(~unlabelled & (weights > 0))
-        seed = 0 if self.random_state is None else self.random_state
-        generator = np.random.default_rng(seed if isinstance(seed, (int, np.integer)) else 0)
-        n_parts = 3 if len(rows) < 2_000 else 4
-        dealt = deal(codes, rows, generator, n_parts, MAX_ROWS)
-        folds = range(n_parts if len(rows) < 2_000 else 1)
-        pairs = [(dealt.trained_on(number), dealt.held_out(number)) for number in folds]
-        pairs = [(train, test) for train, test in pairs if len(train) and len(test)]
-        if not pairs:
-            return [Candidate("naive Bayes, not compared for want of rows", "naive Bayes")]
-        tried: list[Candidate] = []
-        whole = X.shape[0] / sum(len(train) for train, _ in pairs)
-        for candidate in self._candidates(X, tried):
-            if tried and (watch.is_interrupted or not self._has_time(tried, began, whole)):
-                break
-            tried.append(candidate)
-            work = partial(self._judged, candidate, X, labels, codes, weights, pairs, watch)
-            try:
-                vars(candidate).update(vars(watch.once(work)))
-            except (ValueError, FloatingPointError, np.linalg.LinAlgError):
-                if len(tried) == 1:
-                    raise
-            if self.verbose:
-                said = f"{candidate.name}: held-out log-loss {candidate.loss:.4f}, {candidate.seconds:.1f} s"
-                print(said, flush=True)
-        return [candidate for candidate in tried if len(candidate.losses)]
+        classes, codes = np.unique(labels, return_inverse=True)
+        given: dict[str, Any] = {}
 
-    def _has_time(self, tried: list[Candidate], began: float, whole: float) -> bool:
-        """Whether the next model, twice as long as the longest yet, and the last fits (`whole` of what judging took) are in time."""
-        longest = max(each.seconds for each in tried)
-        return self.max_seconds is None or time.monotonic() - began + (2.0 + MOST * whole) * longest < self.max_seconds
-
-    def _judged(
-        self, candidate: Candidate, X: Any, y: Any, codes: np.ndarray, weights: np.ndarray, pairs: Any, watch: Watch, name: str
-    ) -> Candidate:  # fmt: skip
-        """The candidate, with what it lost on the rows held out."""
-        start, classes = time.monotonic(), np.unique(y)
-        found, own, right = [], [], []
-        for number, (train, test) in enumerate(pairs):
-            part = taken(X, train), y[train], weights[train]
-            model = self._fitted(candidate, *part, watch, f"{name}/fold{number}")
+        def answers(candidate: Candidate, train: np.ndarray, test: np.ndarray, inner: Watch, name: str) -> np.ndarray:
+            part = taken(X, train), labels[train], weights[train]
+            model = self._fitted(candidate, *part, inner, name, given.get(candidate.name))
+            if candidate.kind != "naive Bayes":
+                given.setdefault(candidate.name, model.choice_)
             p = np.zeros((len(test), len(classes)))
             p[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(taken(X, test))
-            found.append((1.0 - CLIP) * p + CLIP / p.shape[1])
-            own.append(found[-1][np.arange(len(test)), codes[test]])
-            right.append(p.argmax(axis=1) == codes[test])
-        candidate.probabilities = np.concatenate(found)
-        candidate.losses = -np.log(np.concatenate(own))
-        candidate.accuracy = float(np.concatenate(right).mean())
-        candidate.seconds = time.monotonic() - start
-        return candidate
+            return p
+
+        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else 0
+        race = Race(codes, X.shape[0], answers, end, watch, bool(self.verbose))
+        race.dealt(np.flatnonzero(~unlabelled & (weights > 0)), np.random.default_rng(seed))
+        found = race.run(self._candidates(X)) if race.pairs else []
+        return found or [Candidate("naive Bayes, not compared for want of rows", "naive Bayes")]
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
@@ -313,33 +299,45 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     def sample(self, n_samples: int = 1, y: Any = None, random_state: Seed = None) -> Any:
         """Draw rows and labels from the model; see `MixedNB.sample`."""
         check_is_fitted(self)
-        return self.model_.sample(n_samples, y, random_state)
+        X, labels = self.model_.sample(n_samples, y, random_state)
+        return self._rows(X), labels
 
     def impute(self, X: Any, y: Any = None) -> Any:
         """Fill missing cells with their expectation given the observed cells of the row (categories: the most probable one)."""
         check_is_fitted(self)
-        return self.model_.impute(self._columns(X), y)
+        return self._rows(self.model_.impute(self._columns(X), y))
 
     def sample_missing(self, X: Any, y: Any = None, random_state: Seed = None) -> Any:
         """Fill missing cells with draws given the observed cells of the row; see `MixedNB.sample_missing`."""
         check_is_fitted(self)
-        return self.model_.sample_missing(self._columns(X), y, random_state)
+        return self._rows(self.model_.sample_missing(self._columns(X), y, random_state))
 
     def explain(self, X: Any, y: Any = None) -> Explanation:
         """What every column adds to the log-odds of the predicted class (or of y) against the rest; see `MixedNB.explain`.
 
         Where the probabilities are those of several models, the log-odds are too and a part is the mean of what they say: it does
-        not add up then.
+        not add up then. The parts of a date count for the date.
         """
         classes = self.predict(X) if y is None else y
         found = [model.explain(self._columns(X), classes) for model in [self.model_, *self.others_]]
         if len(found) == 1:
-            return found[0]
+            return self._whole_dates(found[0])
         logs = self.predict_log_proba(X)
         log_odds = odds_of(logs, np.searchsorted(self.classes_, found[0].labels))
         means = (np.stack([getattr(each, name) for each in found]) for name in ("constant", "parts"))
         constant, parts = (np.tensordot(self._shares(), own, 1) for own in means)
-        return Explanation(found[0].labels, log_odds, constant, parts, found[0].names, False)
+        return self._whole_dates(Explanation(found[0].labels, log_odds, constant, parts, found[0].names, False))
+
+    def _whole_dates(self, found: Explanation) -> Explanation:
+        """With what the parts of a date add in the column of the date."""
+        whole = {named(name, part): name for name, own in getattr(self, "date_parts_", {}).items() for part in own}
+        if not whole:
+            return found
+        names = [name for name in found.names if name not in whole]
+        parts = np.zeros((len(found.parts), len(names)))
+        for name, own in zip(found.names, np.asarray(found.parts).T, strict=True):
+            parts[:, names.index(whole.get(name, name))] += own
+        return replace(found, names=names, parts=parts)
 
     def _check_loaded(self) -> None:
         loaded_others.check_table(self)

@@ -14,14 +14,7 @@ class RegressionScores:
     """Add chunks by `update`; `summary` gives means per row."""
 
     def __init__(self) -> None:
-        self.sums: dict[str, float] = {
-            "squares": 0.0,
-            "nll": 0.0,
-            "crps": 0.0,
-            "coverage": 0.0,
-            "first": 0.0,
-            "second": 0.0,
-        }
+        self.sums = dict.fromkeys(("squares", "nll", "crps", "coverage", "first", "second"), 0.0)
         self.n_rows: int = 0
 
     def update(self, model: Any, X: Any, y: np.ndarray) -> None:

@@ -34,9 +34,9 @@ REORDER = {"reassoc", "contract", "nsz"}
 
 
 def compiled(function, **options):
-    """`numba.njit` with our options; the digest in the name keeps the cache honest."""
+    """`numba.njit` with our options, without an entry for C that nobody calls; the digest in the name keeps the cache honest."""
     function.__qualname__ = f"{function.__qualname__}_{SOURCE_DIGEST}"
-    settings = {"nogil": True, "error_model": "numpy"} | options
+    settings = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True} | options
     made = numba.njit(**settings)(function)
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return made

@@ -56,7 +56,9 @@ def _run(record: Record, start, generator: np.random.Generator, warm) -> Fit:
     record.begin(start, generator)
     try:
         if watch.is_interrupted:
-            return record.fit.ended(Stop.INTERRUPTED)
+            if not record.fit.history:
+                record.fit.history = {"objective": [record.kept.objective], "seconds": [record.seconds]}
+            return record.fit.ended(Stop.by(watch))
         if record.state is None:
             record.state = learner.init(problem, start, generator, warm)
             record.starts_at(record.state)
@@ -174,6 +176,8 @@ class Record(Snapshot):
             self.end(Stop.CALLBACK)
             self.watch.keep(self.name, self._snapshot)
             self.watch.interrupt()
+        elif self.watch.is_late:
+            self.end(Stop.LATE)
         else:
             self.offer(state)
         return state
@@ -262,7 +266,7 @@ def _run_unwatched(learner, problem, start, generator, max_epochs: int, warm, wa
     fit = Fit(moments, n_iter=n_iter)
     _remember(fit, state.memory)
     if watch.is_interrupted:
-        return fit.ended(Stop.INTERRUPTED)
+        return fit.ended(Stop.by(watch))
     return fit.ended(Stop.NO_STEP) if state.is_done else fit.ended(Stop.PASSES, n=max_epochs)
 
 

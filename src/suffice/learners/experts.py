@@ -33,10 +33,8 @@ class ExpertSetting:
     n_components: int
     slope_rows: float = 0.1  # pseudo-rows on the common line
     gate_rows: float = 1.0  # pseudo-rows of every gate
-    pull: float = (
-        0.7  # how much the target counts in the start, against sqrt(columns) (times its normal score where `by_rank`)
-    )
-    by_rank: bool = False
+    pull: float = 0.7  # how much the target counts in the start, against sqrt(columns)
+    by_rank: bool = False  # the start looks at the target's normal score
     em: bool = True  # EM passes at the start
     steps: int = 100
     row_share: float = 0.0  # weight of -log p(x) beside -log p(y | x)

@@ -43,7 +43,7 @@ class Incremental:
         1e-3  # rows whose weights would change by less are passed over; done when the mean is below twice this
     )
     watch: bool = True  # measure the objective and the gap (of words, only after every fourth pass and the last one);
-    # where that is off, a trial is made: two passes that change next to nothing end it, without one more over all rows
+    # where that is off, a trial is made: two passes that change next to nothing end it, or one over all rows that changes half as much
 
     def init(self, problem: Problem, start, generator, warm: Warm | None = None) -> State:
         model, y = problem.model, problem.y
@@ -82,7 +82,10 @@ class Incremental:
         )
         # words are many and their gap costs a pass to know; tables (whose passes know no change) go on until the gap says so
         is_settled = n_moved == 0 or change < 2.0 * tolerance
-        is_sure = is_full or not (slack > 0.0).any() if self.watch else state.n_passes > 0
+        if self.watch:
+            is_sure = is_full or not (slack > 0.0).any()
+        else:
+            is_sure = state.n_passes > 0 or change < tolerance
         is_done = is_settled and is_sure
         memory = replace(memory, arrays=arrays, slack=slack, is_settled=is_settled)
         state = replace(

@@ -46,10 +46,16 @@ class Stop(Enum):
     DOMAIN = "the minimiser left the domain, so EM was kept", False
     TIME = "max_minutes={minutes:g} are over", False
     CALLBACK = "stopped by the callback", False
+    LATE = "its time was over; the best state so far was kept", False
     INTERRUPTED = "interrupted; the best state so far was kept", False
 
     def __init__(self, sentence: str, is_convergence: bool) -> None:
         self.sentence, self.is_convergence = sentence, is_convergence
+
+    @staticmethod
+    def by(watch: Any) -> Stop:
+        """Why runs end that are interrupted."""
+        return Stop.INTERRUPTED if watch.signal else Stop.LATE
 
 
 @dataclass

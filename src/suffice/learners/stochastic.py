@@ -8,7 +8,8 @@ iterate), and the round is kept only if F fell; else the rate is quartered and t
 the first rate was. Every step is shortened at the edge of the domain by the model (`move`). With a schedule (`step_sizes`) the rates
 are the schedule's.
 
-A family with a pass of its own (words) takes a step per row; there F costs as much as a pass, and a round is up to EVERY of them.
+A family with a pass of its own (words) takes a step per row; there F costs as much as a pass, and a round is EVERY of them, or more
+while the sum of the weights that rows have on their labels, which a pass knows anyway, falls from pass to pass.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ from .step_sizes import StepSize, is_schedule
 
 MIN_RATE = 1e-8
 MOST_STEPS = 250  # mini-batches of a pass: larger ones of more rows lower F as fast
-EVERY = 4  # passes with a step per row, after which F is measured; so are the first one and those that try another rate
+EVERY, LONGEST = (
+    4,
+    16,
+)  # passes with a step per row of a round, and while weights fall; the first one is measured alone, and trials of rates
+FALLS = 0.99  # share of its labels' weights in the pass before below which a pass has made progress
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Rate:
     arrays: tuple | None = None
     began: Measure | None = None
     n_steps: int = 0  # before the round
+    misfit: float = np.inf  # the labels' weights in the last pass
 
 
 @dataclass(frozen=True)
@@ -89,11 +95,14 @@ class Stochastic:
             self.step_size.rates(state.n_steps, n) if is_schedule(self.step_size) else memory.rate / (1.0 + times / n)
         )
         arrays = memory.arrays or model.state_of(state.moments)
-        n_shortened = model.stochastic_pass(problem.X, problem.y, problem.weights, order, rates, arrays, problem.loss)
+        n_shortened, misfit = model.stochastic_pass(
+            problem.X, problem.y, problem.weights, order, rates, arrays, problem.loss
+        )
         arrays = model.pulled(arrays, problem.prior, min(0.5, float(rates[-1])))
-        is_due = state.n_passes % EVERY == 0 or state.is_searching
+        is_due = state.n_passes % (LONGEST if misfit < FALLS * memory.misfit else EVERY) == 0 or state.is_searching
+        memory = replace(memory, arrays=arrays, misfit=misfit)
         state = replace(
-            state, measure=None, memory=replace(memory, arrays=arrays), n_passes=state.n_passes + 1, n_steps=state.n_steps + n,
+            state, measure=None, memory=memory, n_passes=state.n_passes + 1, n_steps=state.n_steps + n,
             n_shortened=n_shortened,
         )  # fmt: skip
         return self.measured(problem, state) if is_due else state

@@ -2,9 +2,8 @@
 
 Under the likelihood the batches give what one fit on all of them gives (where cells or labels are missing: one pass of EM, each batch
 completed by the model so far). Under the other losses every row is visited once, as `Incremental` visits it, and what earlier rows
-gave to
-the moments is the prior of later ones; the natural parameters are averaged. Where cells of correlated columns are missing, a row weighs
-more than the model, or a step size is given, mini-batches make stochastic steps from the model so far instead.
+gave to the moments is the prior of later ones; the natural parameters are averaged. Where cells of correlated columns are missing, a
+row weighs more than the model, or a step size is given, mini-batches make stochastic steps from the model so far instead.
 """
 
 from __future__ import annotations
@@ -46,6 +45,11 @@ class OutcomeStream:
     @property
     def is_new(self) -> bool:
         return self.statistics is None
+
+    @classmethod
+    def begun(cls, problem: Problem, recipe: Any, generator: np.random.Generator) -> OutcomeStream:
+        """The stream after its first batch."""
+        return cls().moved(problem, recipe)
 
     def moved(self, problem: Problem, recipe: Any) -> OutcomeStream:
         """`recipe` gives priors (`given_prior`, `stream_prior`), what a model is at maximum likelihood (`likelihood_start`) and

@@ -69,6 +69,7 @@ class Watch:
         self.counts: Counter[str] = Counter()  # of runs ("") and of parts
         self.lock = threading.RLock()
         self.signal: list[bool] = []  # not empty: the user has interrupted
+        self.until = np.inf  # when runs end at their best state, by `time.monotonic`
 
     def child(self, name: str) -> Watch:
         """The observer of a part of the fit, such as a fold, whose runs have an order of their own; equal names are numbered."""
@@ -78,12 +79,17 @@ class Watch:
     def inside(self, name: str) -> Watch:
         """The observer of what a run of this name is made of."""
         made = Watch(None, self.keeper, f"{name}/", self.clock)
-        made.lock, made.signal = self.lock, self.signal
+        made.lock, made.signal, made.until = self.lock, self.signal, self.until
         return made
 
     @property
     def is_interrupted(self) -> bool:
-        return bool(self.signal)
+        """Whether runs are to end at their best state."""
+        return bool(self.signal) or self.is_late
+
+    @property
+    def is_late(self) -> bool:
+        return self.until < np.inf and time.monotonic() > self.until
 
     def interrupt(self) -> None:
         self.signal.append(True)

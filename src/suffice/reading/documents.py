@@ -11,6 +11,7 @@ from sklearn.utils.extmath import row_norms
 from typing_extensions import override
 
 from .base import Reader
+from .sparse import narrowed
 
 
 @dataclass
@@ -50,11 +51,7 @@ def counts_of(X, name: str) -> sparse.csr_matrix:
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
-    if X.indices.dtype != np.int32 or X.indptr.dtype != np.int32:
-        fits = X.nnz < 2**31
-        kind = np.int32 if fits else np.int64
-        X = sparse.csr_matrix((X.data, X.indices.astype(kind), X.indptr.astype(kind)), X.shape)
-    return X
+    return narrowed(X)
 
 
 def scaled_to(X: sparse.csr_matrix, length: float) -> sparse.csr_matrix:

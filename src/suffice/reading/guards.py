@@ -61,6 +61,27 @@ def all_or_nothing(train):
     return guarded
 
 
+class UnforeseenGaps(Exception):
+    """Columns have missing cells that the first pass did not look at."""
+
+
+def looking_again(fit):
+    """`fit`, begun anew after a first pass over all cells where it meets gaps that outlines did not tell of."""
+
+    @wraps(fit)
+    def fitted(self, X, *args, **options):
+        before = dict(vars(self))
+        try:
+            return fit(self, X, *args, **options)
+        except UnforeseenGaps:
+            vars(self).clear()
+            vars(self).update(before)
+            X.read_whole()
+            return fit(self, X, *args, **options)
+
+    return fitted
+
+
 # attributes that show a model; logarithms of probabilities are not among them: they may be -inf
 SHOWN = (
     "weights_", "means_", "covariances_", "precisions_", "theta_", "var_", "rates_", "topics_", "components_", "biases_",

@@ -149,11 +149,11 @@ class Ordered(Mixed):
     @property
     def tellers(self) -> tuple[np.ndarray, np.ndarray]:
         """(told,) arrays: places of told columns, and of the columns that tell of them."""
-        first, names = sum(len(part) for part in self.sections[:2]), self._placed
+        first, names = sum(len(part) for part in self.sections[:2]), self.placed
         return np.array([names.index(name) for name in self.told], dtype=np.int64), first + np.arange(len(self.told))
 
     @property
-    def _placed(self) -> list[str]:
+    def placed(self) -> list[str]:
         """Names as the structure's rows hold the columns; "" for those that tell of a gap."""
         numbers, categories, counts, bins = self.sections
         return [*numbers, *categories, *([""] * len(self.told)), *counts, *bins]
@@ -164,7 +164,7 @@ class Ordered(Mixed):
 
     @override
     def place_of(self, column):
-        return self._placed.index(self.columns[column])
+        return self.placed.index(self.columns[column])
 
     @override
     def scaled(self, rows):

@@ -2,14 +2,18 @@
 
 scipy checks little of what its matrices are made of, and nothing that was changed afterwards, and compiled code (scipy's own too) then
 reads and writes outside of its arrays. `checked_sparse` looks at every index once, compiled: places out of range and pointers that
-fall are refused; cells that are given twice are added up, as scipy adds them wherever it computes. The caller's matrix stays as it is.
+fall are refused; cells that are given twice are added up, as scipy adds them wherever it computes. Indices of 64 bits that fit in 32
+become those, since every loop would be compiled once more for them. The caller's matrix stays as it is.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from scipy import sparse
+
+MOST = np.iinfo(np.int32).max
 
 
 def checked_sparse(X: Any) -> Any:
@@ -33,12 +37,21 @@ def checked_sparse(X: Any) -> Any:
         _verdict(indptr, indices, X.data, X.shape[0], X.shape[1], "row") == checks.FINE
         and len(X.data) == len(indices) == indptr[-1]
     ):
-        return X
+        return narrowed(X)
     n = int(indptr[-1])
     parts = X.data[:n].copy(), indices[:n].copy(), indptr.copy()
     X = type(X)(parts, shape=X.shape)
     X.has_sorted_indices = X.has_canonical_format = False  # what it said of itself may be old
     X.sum_duplicates()
+    return narrowed(X)
+
+
+def narrowed(X: Any) -> Any:
+    """X itself, or with indices of 32 bits where its were of another type and fit; X is CSR and canonical."""
+    if X.indices.dtype == X.indptr.dtype == np.int32 or max(X.indptr[-1], X.shape[1]) > MOST:
+        return X
+    X = type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    X.has_canonical_format = True
     return X
 
 

@@ -256,8 +256,9 @@ class Enumerable(Structure):
         """Whether there is a stochastic pass over such rows with one step per row."""
         return False
 
-    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> int:
-        """How many steps were shortened in a pass of one step per row, in place; only where `steps_by_row`."""
+    def stochastic_pass(self, X, y, weights, order, rates, state: tuple, loss) -> tuple[int, float]:
+        """How many steps were shortened in a pass of one step per row, in place, and the sum of the labels' weights; only where
+        `steps_by_row`."""
         raise NotImplementedError(f"{type(self).__name__} has no stochastic pass with one step per row")
 
     def row_tolerance(self, loss, prior, tolerance: float) -> float:

@@ -1,4 +1,4 @@
-"""Several mixtures of experts that answer together: p(y | x) = sum_m weight_m p_m(y | x), in the target's own units."""
+"""Several mixtures of experts, and a line, that answer together: p(y | x) = sum_m weight_m p_m(y | x), in the target's own units."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from scipy.special import logsumexp
 
 from ..engines.threads import Engine, shards
 from .experts import ExpertMoments, ExpertRows, Experts, log_density_of, pooled_experts, two_moments_of
+from .line import Line
 from .pooling import can_pool
 from .predictive import WIDEST, Predictive
 from .targets import Target
 
 PART = 4096  # rows at a time
 SCORES = 1 << 19  # rows times components of all members at a time
+LEAST = 1e-12  # weight, so that it has a logarithm
 FULL = 0.1  # weight from which all fits of a candidate answer; below it a share of them
 
 
@@ -34,6 +36,8 @@ class Committee:
     location: float = 0.0  # y = location + scale * the target as it was fitted
     scale: float = 1.0
     width: float = 1.0  # of the distribution about its mean (`predictive`)
+    line: Line | None = None  # of the target as it was fitted
+    line_weight: float = 0.0
 
     @property
     def target(self) -> Target:
@@ -47,6 +51,11 @@ class Committee:
         """Every member with the rows, which are read once."""
         rows = self.members[0].structure.rows(X, y)
         return ((member, member.structure.own(rows)) for member in self.members)
+
+    def _shares(self) -> np.ndarray:
+        """Of the mixtures among themselves."""
+        weights = np.array([member.weight for member in self.members])
+        return weights if self.line is None else weights / weights.sum()
 
     def _groups(self) -> Iterator[tuple[Experts, ExpertMoments, np.ndarray, np.ndarray]]:
         """Members side by side (structure, moments, where their components end, weights): all at once, where components have
@@ -64,6 +73,9 @@ class Committee:
             gates, eta, variance = member.structure.scores(member.moments, rows)
             gates = np.exp(gates - logsumexp(gates, axis=1, keepdims=True))
             found.append((member.weight * gates, eta, np.broadcast_to(variance, eta.shape), member.moments.spread))
+        if self.line is not None:
+            said = self.line.predictive(X)
+            found.append((self.line_weight * said.shares, said.eta, said.variance, said.spread))
         shares, eta, variance, spread = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
         return Predictive(self.target, shares, eta, variance, spread, self.location, self.scale, self.width)
 
@@ -90,6 +102,10 @@ class Committee:
                     mean, square = structure.two_moments(moments, structure.own(rows), ends, weights)
                     first += mean
                     second += square
+                if self.line is not None:
+                    mean, variance = self.line.mean_and_variance(cells)
+                    first += self.line_weight * mean
+                    second += self.line_weight * (variance + mean**2)
                 spread = np.nan_to_num(second - first**2, nan=WIDEST)
             return np.column_stack([first, np.maximum(spread, 0.0)])
 
@@ -109,19 +125,24 @@ class Committee:
     def _part_log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """In units of the fits, of a Gaussian target."""
         each = [(member, member.structure.scores(member.moments, rows)) for member, rows in self._each_member(X)]
+        line = None if self.line is None else self.line.predictive(X)
         if self.width != 1.0:
-            centre = np.zeros(len(y))
+            centre = np.zeros(len(y)) if line is None else self.line_weight * line.centre
             for member, (gates, eta, variance) in each:
                 centre += member.weight * two_moments_of(gates.copy(), eta, variance + member.moments.spread)[0]
             y = centre + (y - centre) / self.width
         own = [np.log(m.weight) + log_density_of(gates, eta, v + m.moments.spread, y) for m, (gates, eta, v) in each]
+        if line is not None:
+            own.append(np.log(self.line_weight) + line.log_density(y))
         return logsumexp(own, axis=0)
 
     def log_rows(self, X: np.ndarray, n_threads: int = 1) -> np.ndarray:
-        """(n,) array: log p(x)."""
+        """(n,) array: log p(x) under the gates of the mixtures."""
+        shares = self._shares()
 
         def of_part(cells, part):
-            own = [np.log(m.weight) + m.structure.log_rows(m.moments, rows) for m, rows in self._each_member(cells)]
+            each = zip(shares, self._each_member(cells), strict=True)
+            own = [np.log(share) + m.structure.log_rows(m.moments, rows) for share, (m, rows) in each]
             return logsumexp(own, axis=0)
 
         return np.concatenate(list(self._each(of_part, X, n_threads)))
@@ -130,10 +151,10 @@ class Committee:
         """X with missing cells at their expectation (categories: the mode), over components given the row (and its target)."""
         scaled = None if y is None else (y - self.location) / self.scale
         filled = []
-        for member, rows in self._each_member(X, scaled):
+        for share, (member, rows) in zip(self._shares(), self._each_member(X, scaled), strict=True):
             structure = member.structure
             shares = structure.shares(member.moments, rows)
-            filled.append((member.weight, structure.gates.imputed(member.moments.gates, X, shares)[0]))
+            filled.append((share, structure.gates.imputed(member.moments.gates, X, shares)[0]))
         total = sum(weight * own for weight, own in filled)
         codes = np.concatenate(
             [np.full(f.n_features, hasattr(f, "n_categories")) for f in self.members[0].structure.gates.families]
@@ -142,11 +163,15 @@ class Committee:
         return np.where(codes, heaviest, total)
 
 
-def joined(stack: Any, structure: Experts) -> list[Member]:
-    """The members of a stack whose fits are (setting, moments) (`choosing.stacking`)."""
-    members = []
-    for setting, weight, fits in zip(stack.candidates, stack.weights, stack.fits, strict=True):
+def joined(stack: Any, structure: Experts, line: Line | None = None) -> Committee:
+    """The committee of a stack whose fits are (setting, moments), or lines of parts of the rows: in their place answers `line`, that
+    of all rows."""
+    members, line_weight = [], 0.0
+    for setting, weight, fits in zip(stack.candidates, np.maximum(stack.weights, LEAST), stack.fits, strict=True):
+        if isinstance(fits[0], Line):
+            line_weight = float(weight)
+            continue
         own = structure.with_outcomes(setting.n_components)
         answering = fits[: max(1, math.ceil(len(fits) * min(1.0, float(weight) / FULL)))]
         members += [Member(own, moments, float(weight) / len(answering)) for _, moments in answering]
-    return members
+    return Committee(members, line=line if line_weight else None, line_weight=line_weight)

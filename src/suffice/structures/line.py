@@ -66,16 +66,9 @@ class Line:
         n = float(statistics.weight[0])
         plain, spread = family.parameters(statistics)
         found = evidence(n * spread[0][:-1, :-1], n * spread[0][:-1, -1], n * spread[0][-1, -1], n)
-        return cls(
-            design,
-            cuts,
-            statistics,
-            plain[0, :-1],
-            covariance[0][:-1, :-1],
-            *found[:2],
-            float(plain[0, -1]),
-            *found[2:],
-        )
+        slope, posterior, noise, strength = found
+        mean, centre = plain[0, :-1], float(plain[0, -1])
+        return cls(design, cuts, statistics, mean, covariance[0][:-1, :-1], slope, posterior, centre, noise, strength)
 
     def updated(self, X, y: np.ndarray, weights: np.ndarray) -> Line:
         """After more rows, whose missing cells are completed by the model so far."""
@@ -104,9 +97,7 @@ class Line:
             variance[rows] = self.slope[hidden] @ spread[0] @ self.slope[hidden]
         z = u - self.mean
         eta = self.centre + z @ self.slope
-        variance = (
-            variance + np.einsum("ni,ij,nj->n", z, self.posterior, z) + self.noise / float(self.statistics.weight[0])
-        )
+        variance = variance + ((z @ self.posterior) * z).sum(axis=1) + self.noise / float(self.statistics.weight[0])
         shares = np.ones((len(u), 1))
         return Predictive(
             self.target, shares, eta[:, None], np.maximum(variance, 0.0)[:, None], np.array([self.noise]), self.location, self.scale
@@ -144,10 +135,8 @@ def smoothed(family: GaussianFull, statistics: Any) -> Any:
 def completed(family: GaussianFull, both: np.ndarray, weights: np.ndarray, statistics: Any) -> Any:
     """Statistics whose missing cells are expected under the Gaussian that they lead to (EM)."""
     for _ in range(EM_PASSES):
-        before, statistics = (
-            statistics,
-            family.completed_statistics(both, weights[:, None], smoothed(family, statistics)),
-        )
+        before = statistics
+        statistics = family.completed_statistics(both, weights[:, None], smoothed(family, before))
         change = np.abs(statistics.second - before.second).max() / max(float(np.abs(statistics.second).max()), 1e-300)
         if change < ENOUGH:
             break

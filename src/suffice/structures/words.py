@@ -125,10 +125,10 @@ class Words(Joint):
     @override
     def stochastic_pass(self, X, y, weights, order, rates, state, loss):
         one_pass, (rows, _) = self._stochastic_kernel().of(loss.kernels), self.rows_of(X)
-        n_kept = one_pass(rows, y, weights, order, rates, self.flat(state), loss.settings, LEAST)
+        told = one_pass(rows, y, weights, order, rates, self.flat(state), loss.settings, LEAST)
         totals = state[0][1]
         totals[1] = np.log(totals[0])
-        return n_kept
+        return told
 
     def _stochastic_kernel(self):
         from ..kernels.words.stochastic import stochastic_pass
@@ -267,8 +267,8 @@ class BernoulliWords(Joint):
         from ..kernels.words.bernoulli_work import finish, work_of
 
         rows, work = word_rows(X), work_of(self.flat(state))
-        n_kept = stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, work, loss.settings, 1e-6)
+        told = stochastic_pass.of(loss.kernels)(rows, y, weights, order, rates, work, loss.settings, 1e-6)
         finish(work, state[1][1], state[1][3])
         totals = state[0][1]
         totals[1] = np.log(totals[0])
-        return n_kept
+        return told

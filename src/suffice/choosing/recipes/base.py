@@ -85,6 +85,7 @@ class Trained:
     unlabelled_weight: float = 0.0
     reader: Any = None  # how the rows were read in the end, where that was chosen too
     members: tuple = ()  # the other models that answer with this one
+    answering: Groups | None = None  # how it answers about classes, where that was found in training
 
 
 @dataclass
@@ -130,7 +131,7 @@ class Recipe(ABC):
     options: Options
 
     width = 1  # outcomes of a class
-    stream_kind: ClassVar[type] = OutcomeStream  # what `stream_begun` and `stream_after` give
+    stream_kind: ClassVar[Any] = OutcomeStream  # has `begun(problem, recipe, generator)` and `moved(problem, recipe)`
     fits_labelled_first = True  # rows with a label are fitted before those without are looked at
     calibrates = False  # scores are judged at their best temperature
     counts_errors = False  # the share of errors is part of a score
@@ -264,10 +265,6 @@ class Recipe(ABC):
         return np.asarray(share).ravel() * float(mass.sum())
 
     # -- streams ------------------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def stream_begun(self, problem: Problem, generator) -> Any:
-        """The stream after its first batch."""
 
     @abstractmethod
     def stream_after(self, trained: Trained) -> Any:

@@ -1,4 +1,8 @@
-"""What "auto" means for a target beside a table: mixtures of experts, fitted to parts of the rows and stacked."""
+"""What "auto" means for a target beside a table: mixtures of experts and a Bayesian line, fitted to parts of the rows and stacked.
+
+The line knows how sure it is of its slopes, which no mixture does: it answers where there are few rows for the columns, or where the
+target is, or nearly is, a line of them.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,11 @@ import numpy as np
 from ...learners.experts import ExpertSetting, fitted
 from ...learners.watch import Watch
 from ...structures.committee import Committee, Member, joined
+from ...structures.design import Design, design_of
 from ...structures.experts import Experts
+from ...structures.line import Line
 from ...structures.predictive import Predictive
+from ...structures.targets import GaussianTarget
 from ..folds import deal
 from ..stacking import ENOUGH_ROWS, Stack, best_width, likeliest_width, stacked
 
@@ -21,6 +28,7 @@ COEFFICIENTS = 3  # of all experts together, for every row
 NUMBERS = 40_000  # rows times what an expert sees of a row: a table with more is dealt less often
 MOST_ROW_SHARE = 0.5  # of -log p(x) beside -log p(y | x)
 MOST_HELD = 4000  # held-out rows that the width is taken from
+MOST_SEEN = 1000  # numbers of a row that a line sees: its covariances are their square
 
 
 def candidates(
@@ -52,6 +60,24 @@ def candidates(
     return [replace(each, steps=steps, row_share=share) for each in found if each.n_components <= most]
 
 
+@dataclass(frozen=True)
+class LineSetting:
+    """The candidate that is a `Line`."""
+
+    n_components: int = 1
+    is_line: bool = True
+
+    def fitted(self, structure: Experts, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Line:
+        """That of the rows with a target."""
+        seen = ~np.isnan(y)
+        return Line.fitted(straight(structure, X), structure.gates.cuts, X[seen], y[seen], weights[seen])
+
+
+def straight(structure: Experts, X: np.ndarray) -> Design:
+    """What a line without bends sees of rows."""
+    return design_of(structure.gates.families, structure.gates.split(X))
+
+
 def deals(n_rows: int, n_members: int | str, has_gaps: bool = False, size: int = 1) -> tuple[int, int]:
     """(how often the rows are dealt, into how many parts); a step costs more where cells are missing, and where rows are wide."""
     if not isinstance(n_members, str):
@@ -81,7 +107,11 @@ class StackedExperts:
         n = int(seen.sum())
         size = structure.design.size
         missing = float(np.isnan(X).mean())
-        tried = candidates(n, self.n_components, self.steps, size, missing)
+        tried: list[Any] = candidates(n, self.n_components, self.steps, size, missing)
+        needed = np.ones(len(tried), dtype=bool)  # gates answer for missing cells
+        can_be_line = not missing and isinstance(structure.target, GaussianTarget)
+        if isinstance(self.n_components, str) and can_be_line and straight(structure, X).size <= MOST_SEEN:
+            tried, needed = [*tried, LineSetting()], np.append(needed, False)
         n_deals, n_parts = deals(n, self.n_members, missing > 0, size)
         levels = np.quantile(y[seen], np.linspace(0.1, 0.9, 9))
         classes = np.where(seen, np.searchsorted(levels, np.where(seen, y, 0.0)), -1)
@@ -90,9 +120,10 @@ class StackedExperts:
             dealt = deal(classes, np.arange(len(y)), generator, n_parts)
             own[dealt.rows] = dealt.part
         work = Parts(self, structure, X, y, weights, tried, parts, generator, watch)
-        stack = stacked(tried, parts, weights, work.fit, work.judge, seen, self.n_threads)
+        stack = stacked(tried, parts, weights, work.fit, work.judge, seen, self.n_threads, needed)
         width = 1.0 if structure.target.is_whole else self._width(structure, stack, parts, X, y, weights, generator)
-        return Committee(joined(stack, structure), width=width), stack
+        lines = [each.fitted(structure, X, y, weights) for each in stack.candidates if isinstance(each, LineSetting)]
+        return replace(joined(stack, structure, *lines), width=width), stack
 
     def _width(self, structure: Experts, stack: Stack, parts, X, y, weights, generator) -> float:
         """The width of the committee, from what the fits that did not see a row say of it."""
@@ -100,20 +131,26 @@ class StackedExperts:
         n_deals, n_parts = len(parts), int(parts.max()) + 1
         found = []  # of every candidate and deal: shares, eta and variances of the held-out rows
         for setting, weight, fits in zip(stack.candidates, stack.weights, stack.fits, strict=True):
-            own = structure.with_outcomes(setting.n_components)
             for number in range(n_deals):
                 arrays = np.empty((3, len(held), setting.n_components))
                 for part in range(n_parts):
                     mine = np.flatnonzero(parts[number][held] == part)
-                    member = Member(own, fits[number * n_parts + part][1], weight / n_deals)
-                    said = Committee([member]).predictive(X[held[mine]])
-                    arrays[:, mine] = said.shares, said.eta, said.variance + said.spread
+                    said = alone(structure, fits[number * n_parts + part]).predictive(X[held[mine]])
+                    arrays[:, mine] = weight / n_deals * said.shares, said.eta, said.variance + said.spread
                 found.append(arrays)
         shares, eta, variance = np.concatenate(found, axis=2)
         whole = Predictive(structure.target, shares, eta, variance, np.zeros(eta.shape[1]))
         if len(held) < ENOUGH_ROWS:
             return likeliest_width(lambda width: replace(whole, width=width).log_density(y[held]), weights[held])
         return best_width(lambda width: replace(whole, width=width).cdf(y[held]), weights[held])
+
+
+def alone(structure: Experts, found: Any) -> Committee | Line:
+    """What answers for one fit of a candidate."""
+    if isinstance(found, Line):
+        return found
+    setting, moments = found
+    return Committee([Member(structure.with_outcomes(setting.n_components), moments, 1.0)])
 
 
 class Parts:
@@ -127,16 +164,19 @@ class Parts:
         shape = len(tried), len(parts), int(parts.max()) + 1
         self.generators = np.array(generator.spawn(int(np.prod(shape))), dtype=object).reshape(shape)
         self.watches = {place: watch.child(f"fit{'.'.join(map(str, place))}") for place in np.ndindex(shape)}
-        self.rows: dict[tuple[int, int], Any] = {}
+        self.data: dict[tuple[int, int], Any] = {}
         for number, dealt in enumerate(parts):
             for part in range(shape[2]):
                 own = np.flatnonzero(dealt != part)
                 if np.isnan(y[own]).all():  # of one row nothing can be held out
                     own = np.arange(len(y))
-                self.rows[number, part] = structure.rows(X[own], y[own], weights[own])
+                self.data[number, part] = X[own], y[own], weights[own]
+        self.rows = {place: structure.rows(*data) for place, data in self.data.items()}
 
     def fit(self, candidate: int, number: int, part: int):
         place, setting = (candidate, number, part), self.tried[candidate]
+        if isinstance(setting, LineSetting):
+            return setting.fitted(self.structure, *self.data[number, part])
         found = fitted(
             self.structure, self.rows[number, part], setting, self.recipe.is_conditional, self.generators[place],
             self.watches[place], self.recipe.tol,
@@ -144,6 +184,8 @@ class Parts:
         return setting, found.moments
 
     def judge(self, found, places: np.ndarray) -> np.ndarray:
+        if isinstance(found, Line):
+            return found.log_density(self.X[places], self.y[places])
         setting, moments = found
         own = self.structure.with_outcomes(setting.n_components)
         return own.log_density(moments, own.rows(self.X[places], self.y[places]))

@@ -27,6 +27,7 @@ from ...learners.watch import SILENT, Watch
 from ...structures.component_prior import ComponentPrior
 from ...structures.groups import Groups as Answers
 from ...structures.joint import Joint
+from ...structures.occupied import Occupied
 from .. import priors
 from ..folds import deal
 from ..priors import Setting
@@ -102,11 +103,13 @@ class Groups(Recipe):
         prior = self.component_prior(problem.model, statistics) if prior is None else prior
         return MixtureProblem(self.rows(problem), prior, reseeds=reseeds)
 
-    def fitted_by_em(self, problem: Problem, generator, watch: Watch = SILENT, start=None) -> Fit:
+    def fitted_by_em(
+        self, problem: Problem, generator, watch: Watch = SILENT, start=None, passes: int = EM_PASSES
+    ) -> Fit:
         statistics = self.start_statistics(problem, generator)
         em = self.em_problem(problem, statistics, reseeds=self.width > 1 and self.amount > 0)
         start = em.prior.posterior(statistics) if start is None else start
-        return run(BatchEM(), em, start, generator, max_epochs=EM_PASSES, tol=EM_TOL, watch=watch)
+        return run(BatchEM(), em, start, generator, max_epochs=passes, tol=EM_TOL, watch=watch)
 
     # -- the loss -----------------------------------------------------------------------------------------------------
 
@@ -128,9 +131,12 @@ class Groups(Recipe):
         model: Any = problem.model
         prior = self.prior(problem, em, setting)
         start = between(model, em, prior) if start is None else start
-        goal = GroupProblem(self.rows(problem), problem.loss, prior, model.chart(em))
+        occupied = Occupied(model)
+        rows, chart = self.rows(replace(problem, model=occupied.model)), occupied.model.chart(occupied.of(em))
+        goal = GroupProblem(rows, problem.loss, occupied.of(prior), chart)
         learner = QuasiNewton(self.options.tol)
-        fit = run(learner, goal, start, np.random.default_rng(0), max_epochs=steps, watch=watch)
+        fit = run(learner, goal, occupied.of(start), np.random.default_rng(0), max_epochs=steps, watch=watch)
+        fit.moments = occupied.beside(fit.moments, em)
         if not model.in_domain(fit.moments):  # at the edge, beyond what moments can hold
             fit.moments = em
             fit.ended(Stop.DOMAIN)
@@ -140,7 +146,8 @@ class Groups(Recipe):
     def fitted(self, problem: Problem, choice: Choice, generator, watch: Watch, start=None, steps=None) -> Fit:
         """EM, and from there the minimiser unless EM is what was chosen; the one that comes last begins at `start` if there is one."""
         if choice.setting is None:
-            return measured(self.fitted_by_em(problem, generator, watch, start), problem, self.scores)
+            passes = self.options.max_epochs if steps is None else EM_PASSES
+            return measured(self.fitted_by_em(problem, generator, watch, start, passes), problem, self.scores)
         em = self.fitted_by_em(problem, generator, watch.child("em")).moments
         steps = self.options.max_epochs if steps is None else steps
         return measured(self.descended(problem, em, choice.setting, steps, watch, start), problem, self.scores)
@@ -216,10 +223,6 @@ class Groups(Recipe):
 
     def stream_prior(self, problem: Problem, em):
         return self.prior(problem, em, STREAM_TABLE if problem.model.table_prior else STREAM_WORDS)
-
-    @override
-    def stream_begun(self, problem: Problem, generator) -> Any:
-        return GroupStream.begun(problem, self, generator)
 
     @override
     def stream_after(self, trained: Trained) -> Any:

@@ -4,7 +4,7 @@ What is chosen on held-out rows, from the plain to the rich, each against the be
 
     strength      pseudo-rows in all, from 1000 down by sqrt(10); of those that lose less than TOLERATED standard errors the strongest
     own           correlated columns: the share of their own variances in the covariance that coefficients are measured by
-    gaps          whether a missing cell says something (`told`) or is integrated out
+    gaps          whether a missing cell says something (`told`) or is integrated out; whether numbers are `filled` in by the others
     bins          numbers as bins with a random-walk prior, all of them, then without those that are no better than a line
     per_class     variances of every class in the place of common ones
     second        the share of joint likelihood that is blended in
@@ -28,12 +28,14 @@ from ...families.rows import dense
 from ...learners.linear.blocks import BlockClassSums, BlockConditional
 from ...learners.linear.conditional import Conditional, straightened
 from ...learners.linear.design import Design
+from ...learners.linear.filling import filled
 from ...learners.linear.search import keeps_posteriors, searched
 from ...learners.linear.settle import Tellers, settled
 from ...learners.linear.sums import ClassSums
 from ...learners.problem import Problem
 from ...learners.starts import distinct
 from ...learners.watch import Watch
+from ...structures.gaps import CorrelatedGaps
 from .. import priors
 from ..calibration import clipped_losses, doubted_losses
 from ..folds import deal
@@ -41,6 +43,7 @@ from ..priors import Setting
 from ..search import Tried, Walk
 from . import in_blocks
 from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept
+from .table_setting import TableSetting, name_of, said
 from .tables import Tables
 from .views import Reading, View
 
@@ -48,23 +51,14 @@ STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
 FIRST = STRENGTHS.index(10.0)  # of the path: most tables want less, few more
 SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
 TOLERATED = 0.1
-EVIDENCE = {"told": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 1.0}
+EVIDENCE = {"told": 0.0, "filled": 0.0, "bins": 0.5, "fewer": 0.0, "per_class": 2.0, "second": 1.0, "likelihood": 1.0}
+MOST_UNLIKE = 2.0  # times that weights may have the squares of equal ones: the gain may be that of a few heavy rows
 FEW = 100  # the evidence grows by the factor 1 + FEW / rows: the best of several settings always looks good
 OWN = (0.3, 0.1, 0.0)  # beside 1, that of independent columns
-REACH = {"told": 1, "bins": 3, "fewer": 0, "per_class": 3, "second": 3}  # steps of the path to either side
+REACH = {"told": 1, "filled": 2, "bins": 3, "fewer": 0, "per_class": 3, "second": 3}  # steps of the path to either side
 TRIAL_TOL, TRIAL_STEPS = 1e-6, 200  # small: settings differ by less than what a search that ends early leaves
 LEAST_FULL = 0.1  # share of the cells of sparse rows that are stored, from which on they are a table
 STEPS_A_PASS = 10  # of the search, for each of `max_epochs`
-
-
-@dataclass(frozen=True)
-class TableSetting(Setting):
-    """A point of the recipe: `strength` pseudo-rows in all, `second` the share of joint likelihood, and how columns are read."""
-
-    per_class: bool = False
-    bins: tuple[str, ...] = ()
-    told: bool = False
-    own: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -91,18 +85,21 @@ class Linear(Tables):
         if setting is None or not self.has_readings:
             return self.reader
         bins = {name: self.memo["cuts"][name] for name in setting.bins}
-        return self.reader.reading(bins, self.memo["gaps"] if setting.told else [])
+        told = self.memo["gaps"] if setting.told else []
+        known = self.reader.numbers if setting.filled else []
+        return self.reader.reading(bins, [name for name in told if name not in known])
 
-    def read_by(self, reader, problem: Problem) -> Problem:
-        if reader is self.reader or self.structure is None:
+    def read_by(self, reader, problem: Problem, is_filled: bool = False) -> Problem:
+        if (reader is self.reader and not is_filled) or self.structure is None:
             return problem
-        rows = reader.scaled(self.reader.raw(problem.X))
+        raw = self.reader.raw(problem.X)
+        rows = reader.scaled(filled(raw, *map(len, self.reader.named[:2])) if is_filled else raw)
         model = self.structure(reader, rows, problem.model.n_outcomes)
         return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
 
     @override
     def rows_as(self, problem: Problem, setting) -> Problem:
-        return self.read_by(self.reader_at(setting), problem)
+        return self.read_by(self.reader_at(setting), problem, setting is not None and setting.filled)
 
     @override
     def prepared(self, problem: Problem) -> Problem:
@@ -114,6 +111,7 @@ class Linear(Tables):
 
     @override
     def settled(self, problem: Problem) -> Choice | None:
+        self.memo["is_in_blocks"] = problem.blocks is not None
         if len(np.unique(problem.y[problem.weights > 0])) < 2:
             return Choice(None, reason="all rows are of one class")
         return super().settled(problem)
@@ -143,9 +141,12 @@ class Linear(Tables):
     @override
     def deal(self, problem: Problem, generator):
         rows = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
-        n = min(len(rows), MAX_ROWS)
+        is_alone = (
+            np.bincount(problem.y[rows])[problem.y[rows]] == 1
+        )  # held out, it would be of a class that nothing is known of
+        n = min(len(rows) - int(is_alone.sum()), MAX_ROWS)
         n_parts = min(10, n) if n < SMALL else 5
-        dealt = deal(problem.y, rows, generator, n_parts, MAX_ROWS)
+        dealt = replace(deal(problem.y, rows[~is_alone], generator, n_parts, MAX_ROWS), always=rows[is_alone])
         n_folds = n_parts if n < LARGE else 1
         return dealt, n_folds, n_folds
 
@@ -175,6 +176,10 @@ class Linear(Tables):
                 yield from tried.along_path(TableSetting(0.0, own=own), STRENGTHS, FIRST)
         if gaps:
             yield from against(replace(tried.best(), told=False), "told")
+        numbers = set(self.reader.numbers) if gaps else set()
+        if numbers & set(gaps) and not self.memo["is_in_blocks"]:
+            is_told = tried.best().told and not numbers >= set(gaps)
+            yield from against(replace(tried.best(), told=is_told, filled=True), "filled")
         plain, families = tried.best(), cast(Any, problem.model).families
         if any(family.n_features and family.conditional == "numbers" for family in families):
             yield from against(replace(plain, per_class=True), "per_class")
@@ -205,10 +210,10 @@ class Linear(Tables):
 
     def reading(self, problem: Problem, setting: TableSetting) -> Reading:
         """The rows of the choice as a setting reads them; only the last one is kept."""
-        key = (setting.bins, setting.told, setting.per_class, setting.own)
+        key = (setting.bins, setting.told, setting.filled, setting.per_class, setting.own)
         if self.memo.get("key") != key:
             reader, rows = self.reader_at(setting), self.memo["rows"]
-            part = self.read_by(reader, problem.part(rows))
+            part = self.read_by(reader, problem.part(rows), setting.filled)
             design, _ = self.design(part, reader, setting)
             self.memo["reading"], self.memo["key"] = Reading(part, design, reader), key
         return self.memo["reading"]
@@ -252,7 +257,7 @@ class Linear(Tables):
         asked, losses = self.asked_of_likelihood(held_out)
         gain = losses(held_out.scores, y) - losses(own.temperature * baseline, y)
         mean = float(weights @ gain)
-        error = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
+        error = float(np.linalg.norm(weights * (gain - mean)))
         if mean > asked * error:
             return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
         choice = self.calibrated(held_out, setting, score)
@@ -262,9 +267,11 @@ class Linear(Tables):
 
     def asked_of_likelihood(self, held_out: HeldOut) -> tuple[float, Callable[..., np.ndarray]]:
         """Standard errors that maximum likelihood must gain, and in which losses: none where there are fewer rows than parameters
-        (it needs fewer rows); else in losses with a doubt, as settings (it looks certain until a row held out is wrong)."""
+        (it needs fewer rows) and all count about alike; else in losses with a doubt, as settings (it looks certain until a row held
+        out is wrong)."""
         own, n = self.likelihood_of(held_out.folds[0]), len(held_out.y)
-        if n < len(cast(Any, held_out.problem.model).chart(own).vector(own)):
+        is_alike = float(held_out.weights @ held_out.weights) * n < MOST_UNLIKE
+        if is_alike and n < len(cast(Any, held_out.problem.model).chart(own).vector(own)):
             return 0.0, clipped_losses
         return EVIDENCE["likelihood"] * (1 + FEW / n), self.losses
 
@@ -286,7 +293,7 @@ class Linear(Tables):
         base = problem
         setting, given = cast(Any, choice.setting or TableSetting(0.0, per_class=True, own=0.0)), None
         reader = self.reader_at(setting)
-        problem = self.read_by(reader, problem)
+        problem = self.read_by(reader, base, setting.filled)
         design, tellers = self.design(problem, reader, setting)
         statistics = problem.statistics()
         problem = replace(problem, prior=self.prior(problem, statistics, choice.setting))
@@ -311,31 +318,14 @@ class Linear(Tables):
         for name in ("nll", "ncll", "hinge", "accuracy"):
             fit.history[name] = [getattr(measure, name)] * len(fit.history["objective"])  # of the optimum
         fit.multipliers = np.concatenate(T)  # a warm start for the same rows
-        return Trained(problem, fit, choice, statistics, reader=reader)
-
-
-def name_of(setting: TableSetting) -> str:
-    """What a fold remembers the parameters of such settings by: the next one begins there."""
-    return f"T{setting.bins}{setting.told}{setting.own}"
+        answering = None
+        if self.has_readings:
+            X = self.read_by(reader, base).X if setting.filled else problem.X
+            answering = CorrelatedGaps.of(problem.model, moments, X, problem.X)
+        return Trained(problem, fit, choice, statistics, reader=reader, answering=answering)
 
 
 def warm_start(goal: Conditional, warm: Warm | None) -> list[np.ndarray] | None:
     """The parameters of the last fit, where they are of the same shape."""
     known = None if warm is None else warm.multipliers
     return None if known is None or known.shape != goal.shape else np.split(known, goal.cuts)
-
-
-def said(setting: TableSetting) -> str:
-    """The setting in words."""
-    parts = [f"strength {setting.strength:.3g}"]
-    if setting.second:
-        parts.append(f"a share {setting.second:g} of joint likelihood")
-    if setting.per_class:
-        parts.append("variances of every class")
-    if setting.bins:
-        parts.append(f"{len(setting.bins)} columns as bins")
-    if setting.told:
-        parts.append("gaps that count")
-    if setting.own < 1:
-        parts.append(f"correlations that count {1.0 - setting.own:g}")
-    return ", ".join(parts)

@@ -8,7 +8,7 @@ at every shape that is tried. Scores are judged at their best temperature, which
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -57,6 +57,7 @@ class Sequences(Recipe):
     pair: tuple[float, float] | None = None  # the prior of a stream, where a fit has chosen one
     notes: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
 
+    stream_kind: ClassVar[type] = ChainStream
     fits_labelled_first = False
     unlabelled_evidence = 0.0
     checks_plain_loss = False
@@ -300,10 +301,6 @@ class Sequences(Recipe):
             return self.pair
         usual = usual_pair(problem)
         return usual if self.options.prior == AUTO else (float(self.options.prior), 0.0)
-
-    @override
-    def stream_begun(self, problem: Problem, generator) -> Any:
-        return ChainStream.begun(problem, self, generator)
 
     @override
     def stream_after(self, trained: Trained) -> Any:

@@ -336,10 +336,6 @@ class Tables(Recipe):
         return priors.interior(model, statistics)
 
     @override
-    def stream_begun(self, problem: Problem, generator) -> OutcomeStream:
-        return OutcomeStream().moved(problem, self)
-
-    @override
     def stream_after(self, trained: Trained) -> OutcomeStream:
         prior, keeps = trained.problem.prior, self.is_discriminative and self.options.prior == "auto"
         return OutcomeStream(

@@ -162,10 +162,6 @@ class Topics(Recipe):
         return choice.temperature * problem.model.scores(moments, X)
 
     @override
-    def stream_begun(self, problem: Problem, generator) -> TopicStream:
-        return TopicStream().moved(problem, self)
-
-    @override
     def stream_after(self, trained: Trained) -> TopicStream:
         return TopicStream(trained.statistics, trained.fit.moments)
 

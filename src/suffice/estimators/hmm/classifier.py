@@ -248,7 +248,7 @@ class HMMClassifier(ClassAnswers, ReadSequences, GenerativeClassifier):
             if first:
                 problem = recipe.shaped(problem, None)
                 seed = check_random_state(self.random_state).randint(2**31 - 1)
-                stream = recipe.stream_begun(problem, np.random.default_rng(seed))
+                stream = recipe.stream_kind.begun(problem, recipe, np.random.default_rng(seed))
             else:
                 stream = self._stream.moved(problem, recipe)
         count = label_masses(codes, weights, len(self.classes_))

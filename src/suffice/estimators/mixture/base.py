@@ -22,14 +22,14 @@ from ...learners.online import begun, stream
 from ...learners.starts import STARTS
 from ...reading.base import Reader
 from ...reading.frames import taken
-from ...reading.guards import all_or_nothing, checked_weights, one_blas_thread
+from ...reading.guards import all_or_nothing, checked_weights, looking_again, one_blas_thread
 from ...reading.labels import checked_labels
 from ...saving.schema import require
 from .. import loaded
 from ..checks import check_jobs, check_one_of, check_positive, check_tol, check_whole, is_number, is_whole
 from ..contract import Contract
 from ..kinds import Path, Seed
-from ..scale import RowsOf, looking_again, refuse, scaled, shell_of
+from ..scale import RowsOf, refuse, scaled, shell_of
 from ..warm import last_fit
 from .answers import Answers
 from .cells import CellAnswers

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from ...reading.ordered import Ordered
 from ..classifier import QUASI_NEWTON, GenerativeClassifier
-from ..families import mixed_structure, shapes, shown_columns
+from ..families import gap_readings, mixed_structure, shapes, shown_columns
 from ..kinds import Path, Seed
 from ..sections import documented
 
@@ -43,6 +43,11 @@ class MixedNB(GenerativeClassifier):
     shapes_ : dict {column: (edges, curves)}
         Of every column of bins: the edges (n_bins + 1,), and what a value in each bin adds to the log-odds of every class, (n_classes,
         n_bins), zero on average: curves to draw (`matplotlib.pyplot.stairs(curves[k], edges)`).
+
+    gaps_ : dict {column: what becomes of its missing cells where a class is asked for}
+        "averaged": p(y | x) is averaged over what the cell may be given all observed cells, by the correlations of the training rows;
+        "filled": so it was in training, too, where gaps were filled in by the other columns because that is better on held-out
+        rows; "told": that it is missing says something; "integrated": naive Bayes, no other column knows of it.
 
     Examples
     --------
@@ -94,3 +99,4 @@ class MixedNB(GenerativeClassifier):
         self.category_log_prob_: dict[Any, Any] = {name: np.log(part) for name, part in shares.items()}
         self.class_log_prior_: Any = np.log(moments.mass / moments.mass.sum())
         self.shapes_: Any = shapes(reader, model, moments)
+        self.gaps_: Any = gap_readings(reader, self._answering)

@@ -156,13 +156,10 @@ class RegressionAnswers:
         check_is_fitted(self)
         table = self._validated(self._reader_, X, reset=False)
         rows = self._reader_.rows(table)
-        own = (
-            None
-            if y is None
-            else read_targets(
-                self._targets(X, y).reshape(len(rows), -1)[:, 0], is_whole=False, largest=np.inf, family=""
-            )
-        )
+        own = None
+        if y is not None:
+            first = self._targets(X, y).reshape(len(rows), -1)[:, 0]
+            own = read_targets(first, is_whole=False, largest=np.inf, family="")
         filled = self._reader_.unscaled(self.committees_[0].imputed(rows, own))
         return as_given(X, self._reader_.filled(table, self._reader_.unread(filled)))
 

@@ -32,7 +32,7 @@ class MixtureRegressor(Regressor):
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Components of each mixture. "auto" stacks mixtures of 1 to 32.
+        Components of each mixture. "auto" stacks mixtures of 1 to 32 and, where no cell is missing, a Bayesian line.
     loss : {"ncll", "nll"}, default="ncll"
         "ncll" fits log p(y | x), "nll" the joint log p(x, y) (a density of the rows too, and a worse one of the target).
     family : {"gaussian", "poisson", "negative_binomial", "bernoulli"}, default="gaussian"
@@ -163,10 +163,13 @@ class MixtureRegressor(Regressor):
         if not len(keep):
             return committee
         y = (y - committee.location) / committee.scale
-        own = rows[keep], y[keep], weights[keep], self._seen, self.loss == "ncll"
-        return replace(
-            committee, members=[replace(m, moments=moved(m.structure, m.moments, *own)) for m in committee.members]
-        )
+        batch = rows[keep], y[keep], weights[keep]
+        members = [
+            replace(m, moments=moved(m.structure, m.moments, *batch, self._seen, self.loss == "ncll"))
+            for m in committee.members
+        ]
+        line = None if committee.line is None else committee.line.updated(*batch)
+        return replace(committee, members=members, line=line)
 
     # -- parts --------------------------------------------------------------------------------------------------------
 

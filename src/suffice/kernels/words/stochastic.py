@@ -49,13 +49,15 @@ step_outcome = bound(stepped, "multinomial")
 
 
 def stochastic_loop(rows, y, weights, order, rates, state, settings, least):
-    """One pass in the given order; returns the number of cells that were kept from falling too far."""
+    """One pass in the given order; returns the number of cells that were kept from falling too far, and the sum of the labels' weights:
+    it falls as rows are learned."""
     mass, total = state[0], state[1]
     K = len(mass)
     scores = np.empty(K)
     signed = np.empty(K)
     buffer = np.empty(len(rows[4]))
     n_kept = 0
+    misfit = 0.0
     for t in range(len(order)):
         i = order[t]
         words, values = pairs_row(rows, i)
@@ -63,12 +65,13 @@ def stochastic_loop(rows, y, weights, order, rates, state, settings, least):
         norm = weigh_largest(scores, y[i], settings, least, signed)
         if norm == 0.0:
             continue
+        misfit += weights[i] * signed[y[i]] / norm
         rate = rates[t] * weights[i]
         for k in range(K):
             if signed[k] != 0.0:
                 n_kept += step_outcome(words, values, state, k, rate * signed[k] / norm, buffer)
     total[0] = mass.sum()
-    return n_kept
+    return n_kept, misfit
 
 
 def bind(name, **kernels) -> ForLoss:

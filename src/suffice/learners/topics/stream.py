@@ -24,6 +24,11 @@ class TopicStream:
     n_steps: int = 0
     n_shortened: int = 0
 
+    @classmethod
+    def begun(cls, problem: Problem, recipe: Any, generator: np.random.Generator) -> TopicStream:
+        """The stream after its first batch."""
+        return cls().moved(problem, recipe)
+
     def moved(self, problem: Problem, recipe: Any) -> TopicStream:
         """The stream after one more batch; `recipe` (of topics) gives priors, learners and the seed."""
         statistics = self._seen(problem, recipe)
