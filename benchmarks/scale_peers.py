@@ -1,8 +1,8 @@
 """The same table on two workers: ours, Spark MLlib, dask-ml, LightGBM and XGBoost on dask. Seconds, accuracy, lines of user code.
 
-python -m benchmarks.scale_peers [ROWS], and a part of `python -m benchmarks scale`. Peers that are not installed are left out with a
-sentence (pyspark needs Java 17, too). The sessions of Spark and dask are started before the clock, and each has fitted a small table
-there (imports, compiled code); Parquet is read inside of it.
+python -m benchmarks.scale_peers [ROWS [NAMES]], and a part of `python -m benchmarks scale`. Peers that are not installed are left out
+with a sentence (pyspark needs Java 17, too). The sessions of Spark and dask are started before the clock, and each has fitted a small
+table there (imports, compiled code); Parquet is read inside of it.
 """
 
 from __future__ import annotations
@@ -59,12 +59,13 @@ def ours_likelihood(folder, test, client):
 
 
 def dask_ml(folder, test, client):
+    import dask
     import dask.dataframe as dd
     from dask_ml.naive_bayes import GaussianNB
 
     rows = dd.read_parquet(f"{folder}/part*.parquet").persist()  # else X and y may have other partitions
     model = GaussianNB().fit(rows[names()].to_dask_array(lengths=True), rows["y"].to_dask_array(lengths=True))
-    return np.asarray(model.predict(test[names()].to_numpy()))
+    return np.asarray(dask.compute(model.predict(test[names()].to_numpy()))[0])
 
 
 def lightgbm(folder, test, client):
@@ -117,18 +118,23 @@ def shown(function: Callable, folder: str, test, session) -> None:
         function(f"{folder}/small", test, session)
         began = time.perf_counter()
         found = function(folder, test, session)
+        seconds, accuracy = time.perf_counter() - began, float(np.mean(found == test["y"].to_numpy()))
     except ModuleNotFoundError as error:
         print(f"{function.__name__:16} left out: {error.name} is not installed", flush=True)
         return
     except Exception as error:  # a peer that fails is a line of the table
         print(f"{function.__name__:16} failed: {type(error).__name__}: {str(error)[:120]}", flush=True)
         return
-    seconds, accuracy = time.perf_counter() - began, float(np.mean(found == test["y"].to_numpy()))
     lines = len([line for line in inspect.getsource(function).splitlines()[1:] if line.strip()])
     print(f"{function.__name__:16} {seconds:7.1f} s  accuracy {accuracy:.4f}  {lines} lines", flush=True)
 
 
-def compare(n_rows: int = ROWS) -> None:
+def chosen(names: tuple[str, ...], *functions: Callable) -> list[Callable]:
+    return [function for function in functions if not names or function.__name__ in names]
+
+
+def compare(n_rows: int = ROWS, *only: str) -> None:
+    """All, or those that are named."""
     import pandas as pd
 
     warnings.simplefilter("ignore")
@@ -144,7 +150,7 @@ def compare(n_rows: int = ROWS) -> None:
         else:
             options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
             with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as client:
-                for function in (ours_likelihood, ours, dask_ml, lightgbm, xgboost):
+                for function in chosen(only, ours_likelihood, ours, dask_ml, lightgbm, xgboost):
                     shown(function, folder, test, client)
         try:
             from pyspark.sql import SparkSession
@@ -152,10 +158,10 @@ def compare(n_rows: int = ROWS) -> None:
             print("spark            left out: pyspark is not installed")
             return
         spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-        for function in (spark_bayes, spark_logistic):
+        for function in chosen(only, spark_bayes, spark_logistic):
             shown(function, folder, test, spark)
         spark.stop()
 
 
 if __name__ == "__main__":
-    compare(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)
+    compare(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS, *sys.argv[2:])

@@ -23,15 +23,17 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    path = None
     if source.path is None or source.is_compressed or source.size is None:  # the format needs to seek: a copy on disk
         file: Any = tempfile.TemporaryFile()  # noqa: SIM115
         shutil.copyfileobj(source.start(), file)
         file.seek(0)
-        footer = None
     else:
-        file, footer = pa.OSFile(os.fspath(source.path)), footer_of(os.fspath(source.path))
+        path = os.fspath(source.path)
+        file = pa.OSFile(path)
     with file:
         try:
+            footer = None if path is None else footer_of(path)
             parquet = pq.ParquetFile(file, metadata=footer, read_dictionary=_coded_columns(options))
             schema = parquet.schema_arrow
             if options.columns is None and (index := _index_of(schema, options)):
