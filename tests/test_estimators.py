@@ -33,7 +33,7 @@ SPARSE = tuple(name for name in NAMES if name != "CategoricalNB")
 
 
 @parametrize_with_checks(
-    [GaussianDiscriminant(prior=1.0) if name == "tied" else estimator for name, estimator in ESTIMATORS.items()],
+    list(ESTIMATORS.values()),
     expected_failed_checks=lambda estimator: (
         {"check_class_weight_classifiers": "feeds negative numbers"}
         if isinstance(estimator, (MultinomialNB, PoissonNB))
@@ -41,7 +41,6 @@ SPARSE = tuple(name for name in NAMES if name != "CategoricalNB")
     ),
 )
 def test_scikit_learn_checks(estimator, check):
-    """A tied covariance has its prior: its choice takes a second a fit, and the other covariances choose with the same code."""
     check(estimator)
 
 

@@ -591,11 +591,22 @@ class Slow:
         return self.source.load()
 
 
+def have_workers(cluster, n: int) -> None:
+    """Wait until the cluster has so many workers; of those that a test killed, one may not have come back: then all begin anew."""
+    found, client = cluster
+    try:
+        client.wait_for_workers(n, timeout=60)
+    except TimeoutError:
+        found.scale(0)
+        found.scale(n)
+        client.wait_for_workers(n, timeout=120)
+
+
 def test_workers_change_no_bit(cluster, folder, digests, tmp_path):
     found, client = cluster
     for n_workers in (2, 3, 1):
         found.scale(n_workers)
-        client.wait_for_workers(n_workers)
+        have_workers(cluster, n_workers)
         for _ in range(300):
             if len(client.scheduler_info(n_workers=-1)["workers"]) == n_workers:
                 break
@@ -610,13 +621,13 @@ def test_workers_change_no_bit(cluster, folder, digests, tmp_path):
         assert len(chosen.processes) == n_workers
         assert os.getpid() not in chosen.processes
     found.scale(2)
-    client.wait_for_workers(2)
+    have_workers(cluster, 2)
 
 
 @pytest.mark.parametrize("name", ["nll", "ncll", "hinge", "mixture", "text", "sequences", "topics"])
 def test_the_command_line_on_a_cluster_gives_the_same_bits(name, cluster, folder, tmp_path):
     client, case = cluster[1], FITS[name]
-    client.wait_for_workers(2)
+    have_workers(cluster, 2)
     given = ["train", f"{folder}/{case.files}".replace("docs", "doc*"), *case.command.split()]
     for out, where in (("here.sfc", []), ("there.sfc", ["--scheduler", client.scheduler.address])):
         invoked([*given, "-o", str(tmp_path / out), *where])
@@ -631,7 +642,7 @@ def test_a_killed_worker_costs_time_only(name, cluster, folder, digests, tmp_pat
     import threading
 
     _, client = cluster
-    client.wait_for_workers(2)
+    have_workers(cluster, 2)
     case, plain, log = FITS[name], tmp_path / "plain", tmp_path / "log"
 
     def kill() -> None:
@@ -681,7 +692,7 @@ def begun_on_a_cluster(address: str, folder: str, checkpoints: str) -> None:
 
 def test_a_client_that_was_killed_goes_on_from_its_checkpoint(cluster, folder, digests, tmp_path):
     client = cluster[1]
-    client.wait_for_workers(2)
+    have_workers(cluster, 2)
     given = {"tests": str(Path(__file__).parent), "address": client.scheduler.address, "folder": str(folder)}
     code = CLIENT.format(**given, checkpoints=str(tmp_path))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(suffice.__file__).parents[1]), *sys.path])}
@@ -720,7 +731,7 @@ def test_a_worker_killed_in_the_dual_rounds_changes_neither_parameters_nor_duals
     import threading
 
     _, client = cluster
-    client.wait_for_workers(2)
+    have_workers(cluster, 2)
     plain, log = str(tmp_path / "plain"), tmp_path / "log"
     (moments, duals), _ = dual_fit(Threads(2, keep=False), 4, log=plain)
 
@@ -805,7 +816,7 @@ class Deadly:
 
 def test_a_block_that_kills_its_workers_is_named(cluster):
     _, client = cluster
-    client.wait_for_workers(2)
+    have_workers(cluster, 2)
     data = cut(table(100)[COLUMNS], None, 3)
     data.sources[1] = Deadly(data.sources[1])
     with (
