@@ -551,11 +551,17 @@ def test_a_path_from_its_middle_finds_the_lowest_strength(lowest):
 
 
 def test_a_few_heavy_rows_are_no_evidence_for_maximum_likelihood():
-    """Of 12 rows and fewer than parameters: a gain is enough where all count alike, not where it is that of two rows."""
-    recipe = Linear(TrainingOptions())
+    """Of 12 rows and fewer than parameters: a gain is enough where all count alike (or for so many equal ones), not where it is that
+    of two rows of heavy classes."""
     fold = SimpleNamespace(memory={"own": np.zeros(40)}, problem=None)
     model = SimpleNamespace(chart=lambda own: SimpleNamespace(vector=lambda own: own))
-    for weights, expected in ((np.ones(12), 0.0), (np.array([10.0] * 2 + [1.0] * 10), 1.0 + 100 / 12)):
+    alike, heavy = np.ones(12), np.array([10.0] * 2 + [1.0] * 10)
+    for weights, has_class_weights, expected in (
+        (alike, True, 0.0),
+        (heavy, True, 1.0 + 100 / 12),
+        (heavy, False, 0.0),
+    ):
+        recipe = Linear(TrainingOptions(has_class_weights=has_class_weights))
         held_out = SimpleNamespace(
             problem=SimpleNamespace(model=model), folds=[fold], y=np.zeros(12), weights=weights / weights.sum()
         )

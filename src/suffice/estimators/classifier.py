@@ -207,7 +207,7 @@ class GenerativeClassifier(Answers, Explains, Contract, ClassifierMixin, BaseEst
     def _options(self) -> Options:
         return Options(
             self.prior, self.algorithm, self.step_size, self.max_epochs, self.tol, self.average, self.unlabelled_weight,
-            n_threads(self.n_jobs),
+            n_threads(self.n_jobs), getattr(self, "class_weight", None) is not None,
         )  # fmt: skip
 
     def _warm(self, before: dict[Any, Any], reader: Any, structure: Any) -> Warm | None:

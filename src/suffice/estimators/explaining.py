@@ -10,7 +10,8 @@ Independent columns, additive:
 
 which holds exactly, because log sum_k exp s_k = sum_k w_k s_k + H(w) at w = softmax(s). With two classes w = 1: a part is the log of
 the likelihood ratio, the constant that of the classes' frequencies. (Where a share of the class frequencies is mixed into the
-probabilities, `background_`, the constant takes what that changes.)
+probabilities, `background_`, the constant takes what that changes; so it does for rows with missing cells that the other columns tell
+of, `structures.gaps`.)
 
 Other models (correlated columns, mixtures, topics), not additive:
     part_j = log-odds(c | x) - log-odds(c | x without x_j)

@@ -266,7 +266,7 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._columns(X)
         found = [model.predict_proba(X) for model in [self.model_, *self.others_]]
-        return np.tensordot(self._shares(), np.stack(found), 1)
+        return np.minimum(np.tensordot(self._shares(), np.stack(found), 1), 1.0)  # rounding may go beyond it
 
     def _shares(self) -> np.ndarray:
         """Of the models; equal ones in files that hold none."""

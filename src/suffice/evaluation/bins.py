@@ -49,7 +49,7 @@ def reliability(
     hit, p = np.asarray(is_class, dtype=bool), np.asarray(probability, dtype=float)
     if hit.shape != p.shape or p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
         raise ValueError(
-            f"is_class and probability have the shapes {hit.shape} and {p.shape}; give as many truths as probabilities"
+            f"is_class and probability have the shapes {hit.shape} and {p.shape}; give as many truths as probabilities, from 0 to 1"
         )
     if strategy == "uniform":
         edges = np.linspace(0.0, 1.0, n_bins + 1)

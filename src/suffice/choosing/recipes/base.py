@@ -45,6 +45,7 @@ class Options:
     average: bool = True
     unlabelled_weight: Any = "auto"
     n_threads: int = 1
+    has_class_weights: bool = False  # rows of some classes count more: weights that are no repetitions
 
 
 @dataclass(frozen=True)

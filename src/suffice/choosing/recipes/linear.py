@@ -254,7 +254,9 @@ class Linear(Tables):
         asked, losses = self.asked_of_likelihood(held_out)
         gain = losses(held_out.scores, y) - losses(own.temperature * baseline, y)
         mean = float(weights @ gain)
-        error = float(np.linalg.norm(weights * (gain - mean)))
+        error = float(np.sqrt(weights @ (gain - mean) ** 2 / len(gain)))
+        if self.options.has_class_weights:
+            error = float(np.linalg.norm(weights * (gain - mean)))
         if mean > asked * error:
             return replace(own, reason=f"held-out log-loss of maximum likelihood is lower by {mean:.4f} +- {error:.4f}")
         choice = self.calibrated(held_out, setting, score)
@@ -268,7 +270,9 @@ class Linear(Tables):
         out is wrong)."""
         own, n = self.likelihood_of(held_out.folds[0]), len(held_out.y)
         is_alike = float(held_out.weights @ held_out.weights) * n < MOST_UNLIKE
-        if is_alike and n < len(cast(Any, held_out.problem.model).chart(own).vector(own)):
+        if (is_alike or not self.options.has_class_weights) and n < len(
+            cast(Any, held_out.problem.model).chart(own).vector(own)
+        ):
             return 0.0, clipped_losses
         return EVIDENCE["likelihood"] * (1 + FEW / n), self.losses
 
