@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import suffice
 from suffice.reading.frames import columns_of, side_by_side
+from suffice.reading.frames_back import framed, schema_of
 from suffice.saving import load, save
 
 pd = pytest.importorskip("pandas")
@@ -272,3 +273,10 @@ def test_columns_side_by_side_are_the_same_by_compiled_copies(n_columns, monkeyp
     for many in (10**9, 0):
         monkeypatch.setattr("suffice.reading.frames.MANY", many)
         np.testing.assert_array_equal(side_by_side(columns, 9000), X)
+
+
+def test_a_dtype_that_pandas_does_not_know_is_named():
+    schema = schema_of(pd.DataFrame({"a": [1.0]}))
+    schema.dtypes = ["float1180591620717411303424"]
+    with pytest.raises(ValueError, match="dtype 'float1180591620717411303424', which pandas"):
+        framed(schema, np.zeros((1, 1)))

@@ -16,8 +16,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from ..saving.schema import require
 from .frames import EPOCH, columns_of, is_frame, names_of, plain
 from .labels import is_missing
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 @dataclass
@@ -30,6 +33,15 @@ class Schema:
     categories: dict[str, list] = field(default_factory=dict)  # pandas: by place of the column
     ordered: list[int] = field(default_factory=list)
     content: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))  # others: an Arrow file
+
+    def check_stored(self) -> None:
+        """What a file must hold (`saving.schema`)."""
+        require(self.library in LIBRARIES, f"library must be one of {', '.join(LIBRARIES)}")
+        require(all(isinstance(name, str) for name in self.dtypes), "dtypes must be texts")
+        require(
+            self.library != "pandas" or len(self.names) == len(self.dtypes),
+            "names and dtypes must be of the same columns",
+        )
 
 
 def schema_of(X: Any) -> Schema | None:
@@ -66,7 +78,7 @@ def framed(schema: Schema | None, values: np.ndarray) -> Any:
                 is_ordered = place in schema.ordered
                 made: Any = library.Categorical(values[:, place], schema.categories[str(place)], is_ordered)
             else:
-                made = _pandas_values(values[:, place], library.api.types.pandas_dtype(dtype))
+                made = _pandas_values(values[:, place], _pandas_dtype(dtype))
             series[place] = made
         found = library.DataFrame(series)
         found.columns = schema.names
@@ -89,7 +101,7 @@ def filled_frame(X: Any, values: np.ndarray, names: list | None = None) -> Any:
     every, columns = names_of(X), columns_of(X)
     places = [every.index(name) for name in (every if names is None else names)]
     library = nw.get_native_namespace(nw.from_native(X)).__name__
-    if library not in ("pandas", "polars", "pyarrow"):
+    if library not in LIBRARIES:
         return values
     if library == "pandas":
         X = X.copy()
@@ -107,6 +119,18 @@ def filled_frame(X: Any, values: np.ndarray, names: list | None = None) -> Any:
         else:
             X = X.set_column(j, X.schema.field(j), _arrow_filled(X.column(j), holes, new))
     return X
+
+
+def _pandas_dtype(name: Any) -> Any:
+    """The dtype of that name; a file may be of another version of pandas, or altered."""
+    import pandas as pd
+
+    try:
+        return pd.api.types.pandas_dtype(name)
+    except TypeError as error:
+        raise ValueError(
+            f"the training frame had a column of dtype {name!r:.60}, which pandas {pd.__version__} does not know"
+        ) from error
 
 
 def _pandas_values(values: np.ndarray, dtype: Any, column: Any = None) -> Any:
