@@ -19,6 +19,7 @@ import zipfile
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 import suffice
 from attack.cast import Report, main
@@ -175,6 +176,8 @@ def use(model: Any) -> str:
         calls += [(name, (X,), {}) for name in ("predict_quantiles", "predict_interval", "sample_y", "components")]
     calls += [("sample", (3,), {"random_state": 0}), ("partial_fit", (X, *labels), {}), ("top_words", (), {})]
     calls += [("explain", (X,), {}), ("telling_words", (), {})]
+    if is_classifier(estimator) and not labels:  # not fitted any more: a stream begins with labels
+        calls = [call for call in calls if call[0] != "partial_fit"]
     for name, arguments, options in calls:
         method = getattr(estimator, name, None)
         if not callable(method):
