@@ -434,3 +434,12 @@ def test_a_file_whose_line_is_of_other_columns_is_refused():
     buffer.seek(0)
     with pytest.raises(ValueError, match=r"line\.slope"):
         load(buffer)
+
+
+def test_a_row_beyond_all_numbers_is_answered_without_a_word():
+    """Its deviation is huge; nothing is multiplied that overflows with a warning (the suite makes those errors)."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(30, 2)) * 1e-80
+    model = suffice.GaussianRegressor().fit(X, X[:, 0] * 1e80 + generator.normal(size=30))
+    mean, deviation = model.predict(np.array([[1e90, -1e90]]), return_std=True)
+    assert np.isfinite(mean).all() and deviation[0] > 1e100

@@ -97,7 +97,9 @@ class Line:
             variance[rows] = self.slope[hidden] @ spread[0] @ self.slope[hidden]
         z = u - self.mean
         eta = self.centre + z @ self.slope
-        variance = variance + ((z @ self.posterior) * z).sum(axis=1) + self.noise / float(self.statistics.weight[0])
+        with np.errstate(over="ignore", invalid="ignore"):  # so far from all rows that nothing is known
+            variance = variance + np.nan_to_num(((z @ self.posterior) * z).sum(axis=1), nan=np.inf)
+        variance = variance + self.noise / float(self.statistics.weight[0])
         shares = np.ones((len(u), 1))
         return Predictive(
             self.target, shares, eta[:, None], np.maximum(variance, 0.0)[:, None], np.array([self.noise]), self.location, self.scale
