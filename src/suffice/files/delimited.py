@@ -35,7 +35,9 @@ def tables(source: Source, format: str, options: Options) -> Iterator[Table]:
     if layout.unnamed is not None and options.columns is None:
         options = replace(options, ignore=[*options.ignore, layout.unnamed])
         warnings.warn(f"{source.name}: the first column has no name; it is left out as an index", stacklevel=2)
-    exact = {"float_precision": "round_trip"} if pd.__version__ < "3" else {}  # before, the last digit may be another
+    exact = (
+        {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
+    )  # before, the last digit may be another
     has_spaces = f"{layout.delimiter} " in start[: 1 << 16]  # skipping them costs a quarter of the time
 
     def parse(dtypes: dict[str, str], missing: Any) -> Any:
