@@ -30,7 +30,7 @@ MOST_STEPS = 250  # mini-batches of a pass: larger ones of more rows lower F as 
 EVERY, LONGEST = (
     4,
     16,
-)  # passes with a step per row of a round, and while weights fall; the first one is measured alone, and trials of rates
+)  # passes of a round with a step per row, and while weights fall; first passes and trials of rates stand alone
 FALLS = 0.99  # share of its labels' weights in the pass before below which a pass has made progress
 
 
