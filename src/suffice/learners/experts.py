@@ -7,7 +7,7 @@ round before ended. All rounds are runs of the one driver.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -30,6 +30,7 @@ MOST_POINTS = 3000  # rows that take part in k-means
 class ExpertSetting:
     """How one mixture of experts is fitted."""
 
+    is_line: ClassVar[bool] = False
     n_components: int
     slope_rows: float = 0.1  # pseudo-rows on the common line
     gate_rows: float = 1.0  # pseudo-rows of every gate

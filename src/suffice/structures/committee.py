@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,17 @@ FULL = 0.1  # weight from which all fits of a candidate answer; below it a share
 
 @dataclass(frozen=True, eq=False)
 class Member:
+    """A mixture of experts; alone it answers as a `Line` does."""
+
     structure: Experts
     moments: ExpertMoments
-    weight: float
+    weight: float = 1.0
+
+    def predictive(self, X: np.ndarray) -> Predictive:
+        return Committee([self]).predictive(X)
+
+    def log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return self.structure.log_density(self.moments, self.structure.rows(X, y))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,15 +171,13 @@ class Committee:
         return np.where(codes, heaviest, total)
 
 
-def joined(stack: Any, structure: Experts, line: Line | None = None) -> Committee:
-    """The committee of a stack whose fits are (setting, moments), or lines of parts of the rows: in their place answers `line`, that
-    of all rows."""
+def joined(stack: Any, line: Line | None = None) -> Committee:
+    """The committee of a stack. Its fits are members, or lines of parts of the rows: for these answers `line`, that of all rows."""
     members, line_weight = [], 0.0
     for setting, weight, fits in zip(stack.candidates, np.maximum(stack.weights, LEAST), stack.fits, strict=True):
-        if isinstance(fits[0], Line):
+        if setting.is_line:
             line_weight = float(weight)
             continue
-        own = structure.with_outcomes(setting.n_components)
         answering = fits[: max(1, math.ceil(len(fits) * min(1.0, float(weight) / FULL)))]
-        members += [Member(own, moments, float(weight) / len(answering)) for _, moments in answering]
+        members += [replace(member, weight=float(weight) / len(answering)) for member in answering]
     return Committee(members, line=line if line_weight else None, line_weight=line_weight)

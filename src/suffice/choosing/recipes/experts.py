@@ -18,7 +18,7 @@ from ...structures.design import Design, design_of
 from ...structures.experts import Experts
 from ...structures.line import Line
 from ...structures.predictive import Predictive
-from ...structures.targets import GaussianTarget
+from ...structures.targets import GaussianTarget, Target
 from ..folds import deal
 from ..stacking import ENOUGH_ROWS, Stack, best_width, likeliest_width, stacked
 
@@ -121,12 +121,14 @@ class StackedExperts:
             own[dealt.rows] = dealt.part
         work = Parts(self, structure, X, y, weights, tried, parts, generator, watch)
         stack = stacked(tried, parts, weights, work.fit, work.judge, seen, self.n_threads, needed)
-        width = 1.0 if structure.target.is_whole else self._width(structure, stack, parts, X, y, weights, generator)
-        lines = [each.fitted(structure, X, y, weights) for each in stack.candidates if isinstance(each, LineSetting)]
-        return replace(joined(stack, structure, *lines), width=width), stack
+        width = self._width(structure.target, stack, parts, X, y, weights, generator)
+        lines = [each.fitted(structure, X, y, weights) for each in stack.candidates if each.is_line]
+        return replace(joined(stack, *lines), width=width), stack
 
-    def _width(self, structure: Experts, stack: Stack, parts, X, y, weights, generator) -> float:
-        """The width of the committee, from what the fits that did not see a row say of it."""
+    def _width(self, target: Target, stack: Stack, parts, X, y, weights, generator) -> float:
+        """The width of the committee, from what the fits that did not see a row say of it; counts have none."""
+        if target.is_whole:
+            return 1.0
         held = np.sort(generator.permutation(np.flatnonzero(~np.isnan(y)))[:MOST_HELD])
         n_deals, n_parts = len(parts), int(parts.max()) + 1
         found = []  # of every candidate and deal: shares, eta and variances of the held-out rows
@@ -135,22 +137,14 @@ class StackedExperts:
                 arrays = np.empty((3, len(held), setting.n_components))
                 for part in range(n_parts):
                     mine = np.flatnonzero(parts[number][held] == part)
-                    said = alone(structure, fits[number * n_parts + part]).predictive(X[held[mine]])
+                    said = fits[number * n_parts + part].predictive(X[held[mine]])
                     arrays[:, mine] = weight / n_deals * said.shares, said.eta, said.variance + said.spread
                 found.append(arrays)
         shares, eta, variance = np.concatenate(found, axis=2)
-        whole = Predictive(structure.target, shares, eta, variance, np.zeros(eta.shape[1]))
+        whole = Predictive(target, shares, eta, variance, np.zeros(eta.shape[1]))
         if len(held) < ENOUGH_ROWS:
             return likeliest_width(lambda width: replace(whole, width=width).log_density(y[held]), weights[held])
         return best_width(lambda width: replace(whole, width=width).cdf(y[held]), weights[held])
-
-
-def alone(structure: Experts, found: Any) -> Committee | Line:
-    """What answers for one fit of a candidate."""
-    if isinstance(found, Line):
-        return found
-    setting, moments = found
-    return Committee([Member(structure.with_outcomes(setting.n_components), moments, 1.0)])
 
 
 class Parts:
@@ -173,19 +167,15 @@ class Parts:
                 self.data[number, part] = X[own], y[own], weights[own]
         self.rows = {place: structure.rows(*data) for place, data in self.data.items()}
 
-    def fit(self, candidate: int, number: int, part: int):
+    def fit(self, candidate: int, number: int, part: int) -> Member | Line:
         place, setting = (candidate, number, part), self.tried[candidate]
-        if isinstance(setting, LineSetting):
+        if setting.is_line:
             return setting.fitted(self.structure, *self.data[number, part])
         found = fitted(
             self.structure, self.rows[number, part], setting, self.recipe.is_conditional, self.generators[place],
             self.watches[place], self.recipe.tol,
         )  # fmt: skip
-        return setting, found.moments
+        return Member(self.structure.with_outcomes(setting.n_components), found.moments)
 
-    def judge(self, found, places: np.ndarray) -> np.ndarray:
-        if isinstance(found, Line):
-            return found.log_density(self.X[places], self.y[places])
-        setting, moments = found
-        own = self.structure.with_outcomes(setting.n_components)
-        return own.log_density(moments, own.rows(self.X[places], self.y[places]))
+    def judge(self, found: Member | Line, places: np.ndarray) -> np.ndarray:
+        return found.log_density(self.X[places], self.y[places])
