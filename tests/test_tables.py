@@ -566,3 +566,28 @@ def test_a_few_heavy_rows_are_no_evidence_for_maximum_likelihood():
             problem=SimpleNamespace(model=model), folds=[fold], y=np.zeros(12), weights=weights / weights.sum()
         )
         assert recipe.asked_of_likelihood(held_out)[0] == expected
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), CategoricalNB(), MixedNB(), GaussianDiscriminant()], ids=repr)
+def test_equal_rows_of_few_values_are_draws(model):
+    """Four rows, 25 times each, were held out as four: a conjunction was not learned (accuracy .75)."""
+    X = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], (25, 1))
+    y = X.all(axis=1).astype(int)
+    model.fit(X, y)
+    assert model.score(X, y) == 1.0
+    weighted = type(model)().fit(X[:4], y[:4], sample_weight=np.full(4, 25.0))
+    np.testing.assert_array_equal(model.predict_proba(X[:4]), weighted.predict_proba(X[:4]))
+
+
+def test_a_survey_of_few_answers_is_chosen_on_rows_and_not_on_answers():
+    """Three questions and 1,000 answers have some 20 distinct rows; held out one by one they say that nothing can be learned."""
+    generator = np.random.default_rng(0)
+    X = pd.DataFrame({name: generator.choice(list("abcd"[:n]), 1000) for name, n in (("p", 4), ("q", 2), ("r", 3))})
+    chance = 0.15 + 0.7 * (X["q"] == "a") - 0.1 * (X["p"] == "d")
+    y = generator.random(1000) < chance
+    truth = np.where(y, chance, 1.0 - chance)[500:]
+    model = MixedNB().fit(X[:500], y[:500])
+    own = model.predict_proba(X[500:])[np.arange(500), y[500:].astype(int)]
+    gain = np.log(truth) - np.log(own)
+    assert gain.mean() < 0.02
+    assert model.choice_.setting.strength < 1000.0

@@ -18,6 +18,7 @@ from ..kernels.rows import dense_keys, sparse_keys
 STARTS = ("kmeans", "k-means++", "random", "random_from_data")
 MAX_ROWS = 10_000  # rows that take part in a start
 LLOYD = 20  # rounds of k-means
+SHARED, LEAST_ROWS = 0.5, 20  # see `copies_to_deal`
 
 
 def sampled(X, weights: np.ndarray, generator, labels: np.ndarray | None = None) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -52,10 +53,24 @@ def distinct(X, labels: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarra
     if len(labels) > some.stop and len(runs_of_equal_rows(X[some], labels[some])[1]) > MAX_ROWS:
         return X, labels, weights  # too many already
     order, firsts = runs_of_equal_rows(X, labels)
-    if len(firsts) > MAX_ROWS or (len(firsts) == len(labels) and (weights == weights[0]).all()):
+    if len(firsts) > MAX_ROWS or (len(firsts) == len(labels) and (weights == 1.0).all()):
         return X, labels, weights
     places = order[firsts]
     return X[places], labels[places], np.add.reduceat(weights[order], firsts)
+
+
+def copies_to_deal(X, labels: np.ndarray, weights: np.ndarray, most: int) -> np.ndarray:
+    """(n,) whole numbers: how many rows, at most `most` in all, a distinct row (with its total weight) is dealt out as.
+
+    Mostly one, so that what is held out was never seen. Where columns have few values (class, age and survival of passengers), equal rows
+    are no copies but draws, and what comes later will have been seen: there a row is dealt out as many times as it weighs. That is so
+    where the rows that occur with several labels have the share SHARED of the weight, and where there are fewer than LEAST_ROWS.
+    """
+    n = len(labels)
+    _, row, n_labels = np.unique(row_keys(X, np.zeros(n)), return_inverse=True, return_counts=True)
+    if n >= LEAST_ROWS and weights @ (n_labels[row] > 1) < SHARED * weights.sum():
+        return np.ones(n, dtype=np.int64)
+    return np.clip(weights, 1, max(1, most // n)).astype(np.int64)
 
 
 def runs_of_equal_rows(X, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -33,7 +33,7 @@ from ...learners.linear.search import keeps_posteriors, searched
 from ...learners.linear.settle import Tellers, settled
 from ...learners.linear.sums import ClassSums
 from ...learners.problem import Problem
-from ...learners.starts import distinct
+from ...learners.starts import copies_to_deal, distinct
 from ...learners.watch import Watch
 from ...structures.gaps import CorrelatedGaps
 from .. import priors
@@ -108,6 +108,15 @@ class Linear(Tables):
             return problem
         X, y, weights = distinct(dense(problem.X), problem.y, problem.weights)
         return problem if X is problem.X else replace(problem, X=X, y=y, weights=weights)
+
+    @override
+    def for_choice(self, problem: Problem) -> Problem:
+        """Merged rows are dealt out one by one where their columns have few values."""
+        copies = copies_to_deal(problem.X, problem.y, problem.weights, MAX_ROWS)
+        if (copies == 1).all():
+            return problem
+        dealt = problem.part(np.repeat(np.arange(len(copies)), copies))
+        return replace(dealt, weights=dealt.weights / np.repeat(copies, copies))
 
     @override
     def settled(self, problem: Problem) -> Choice | None:
