@@ -24,6 +24,7 @@ from sklearn.base import clone
 
 import suffice
 from suffice.learners import driver
+from suffice.learners.quasi_newton import QuasiNewton
 from suffice.saving.checkpoints import Keeper, load_checkpoint
 from suffice.saving.tree import Encoder
 
@@ -319,6 +320,60 @@ def test_an_interrupted_classifier_of_texts_is_fitted_too(monkeypatch):
     with pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt, match="TextClassifier"):
         model.fit(texts, labels)
     assert model.stopped_.startswith("interrupted") and model.predict(["a good plot"]) == ["up"]
+
+
+def test_an_interruption_before_any_line_of_the_guard_leaves_later_ones_alone(monkeypatch):
+    """One that came just before the fit, or after it, made every later fit of the process swallow KeyboardInterrupt."""
+    X, y = np.arange(6.0)[:, None], np.arange(6) % 2
+    fit = suffice.GaussianNB.fit
+    while fit.__code__.co_name != "guarded":  # whatever else is around it
+        fit = fit.__wrapped__
+
+    def interrupted(line: int) -> bool:
+        """Whether a fit was interrupted before that line of the guard (the lines that run are counted)."""
+        lines = iter(range(line + 1))
+
+        def trace(frame, event, argument):
+            if frame.f_code is fit.__code__ and event == "line" and next(lines, None) == line:
+                raise KeyboardInterrupt
+            return trace if frame.f_code is fit.__code__ else None
+
+        model = suffice.GaussianNB(loss="nll")
+        before = dict(vars(model))
+        outer = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            model.fit(X, y)
+        except KeyboardInterrupt:
+            assert vars(model) == before or len(model.classes_) == 2  # as it was, or whole
+            return True
+        finally:
+            sys.settrace(outer)
+        return False
+
+    def ended(*_):
+        raise KeyboardInterrupt
+
+    n_lines = 0
+    while interrupted(n_lines):
+        n_lines += 1
+        with monkeypatch.context() as patch, pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
+            patch.setattr(driver.Watch, "passed", ended)
+            suffice.GaussianMixture(2, tol=0.0, random_state=0).fit(X)
+    assert n_lines > 8
+
+
+def test_an_interruption_of_the_first_step_keeps_the_start(monkeypatch):
+    """`fit` raised KeyError: 'objective', and the estimator was not fitted."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(QuasiNewton, "_evaluated", interrupt)
+    model = suffice.GaussianNB(prior=1.0)
+    with pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt, match="it is fitted"):
+        model.fit(np.arange(6.0)[:, None], np.arange(6) % 2)
+    assert model.stopped_.startswith("interrupted") and len(model.history_["objective"]) == 1
 
 
 # -- refused -------------------------------------------------------------------------------------------------------------

@@ -56,9 +56,8 @@ def _run(record: Record, start, generator: np.random.Generator, warm) -> Fit:
     record.begin(start, generator)
     try:
         if watch.is_interrupted:
-            if not record.fit.history:
-                record.fit.history = {"objective": [record.kept.objective], "seconds": [record.seconds]}
-            return record.fit.ended(Stop.by(watch))
+            record.end(Stop.by(watch))
+            return record.fit
         if record.state is None:
             record.state = learner.init(problem, start, generator, warm)
             record.starts_at(record.state)
@@ -219,7 +218,10 @@ class Record(Snapshot):
                 self.end(Stop.SMALL_GAIN, passes=passes, tol=self.tol)
 
     def end(self, stop: Stop, details: dict | None = None, /, **more: Any) -> None:
+        """End the run; where it made no pass, the history has its start."""
         self.is_over = True
+        if not self.fit.history:
+            self.fit.history = {"objective": [self.kept.objective], "seconds": [self.seconds]}
         self.fit.ended(stop, **(details or {}), **more)
 
     def interrupted(self) -> None:

@@ -116,8 +116,6 @@ class QuasiNewton(SelfDriven):
         )  # fmt: skip
         if not record.is_over:
             record.end(*self._reason(found))
-        if not record.fit.history:
-            record.fit.history = {"objective": [record.kept.objective], "seconds": [record.seconds]}
 
     @override
     def moments_of(self, problem: GroupProblem, moments: Any) -> Any:

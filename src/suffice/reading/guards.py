@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache, wraps
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,6 @@ from sklearn.utils.validation import _check_sample_weight
 
 LARGEST = 1e100  # of a number or weight: sums of squares must not overflow
 SMALLEST = 1e-100  # of a positive weight, as a share of the largest
-
-
-_INTERRUPTED: ContextVar[list[str] | None] = ContextVar("_INTERRUPTED", default=None)  # fits that Ctrl-C has ended
 
 
 def all_or_nothing(train):
@@ -29,18 +27,18 @@ def all_or_nothing(train):
 
     @wraps(train)
     def guarded(self, *args, **kwargs):
-        before, outer = dict(vars(self)), _INTERRUPTED.get()
-        ended = [] if outer is None else outer
-        token = _INTERRUPTED.set(ended)
-        vars(self).pop("stopped_", None)
+        before, outer = dict(vars(self)), enclosing(sys._getframe())
+        ended: list[str] = [] if outer is None else outer.f_locals["ended"]  # fits that Ctrl-C has ended
         try:
+            vars(self).pop("stopped_", None)
             observed = getattr(self, "_with_callbacks", None)  # of scikit-learn
             done = (train if observed is None else observed(train))(self, *args, **kwargs)
             refuse_infinite(self, args[0] if args else kwargs.get("X"))
         except BaseException as error:
             prior = getattr(self, "prior", None)
-            vars(self).clear()
             vars(self).update(before)
+            for name in vars(self).keys() - before.keys():
+                del vars(self)[name]
             if isinstance(error, np.linalg.LinAlgError):
                 said = "X has" if prior is None else f"prior={prior!r} leaves"
                 raise ValueError(
@@ -48,8 +46,6 @@ def all_or_nothing(train):
                     "constant or sums of others"
                 ) from error
             raise
-        finally:
-            _INTERRUPTED.reset(token)
         if str(vars(self).get("stopped_", "")).startswith("interrupted"):
             ended.append(type(self).__name__)
         if "stopped_" in before:
@@ -59,6 +55,15 @@ def all_or_nothing(train):
         return done
 
     return guarded
+
+
+def enclosing(frame: FrameType) -> FrameType | None:
+    """The call of the same function that is under way around this one. The stack says so and no variable that would be set and taken back:
+    Ctrl-C can come between any two lines."""
+    found = frame.f_back
+    while found is not None and found.f_code is not frame.f_code:
+        found = found.f_back
+    return found
 
 
 class UnforeseenGaps(Exception):
