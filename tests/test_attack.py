@@ -153,6 +153,8 @@ def test_what_the_attacks_found_in_sequences_texts_and_regressors():
             model.fit(damaged, y)
     one_row = suffice.MixtureRegressor(3, n_members=2, max_iter=2, random_state=0).fit(np.ones((4, 1)), np.ones(4))
     assert np.isfinite(one_row.predict([[1.0], [2.0]])).all()
+    one_target = suffice.MixtureRegressor(2, n_members=2, max_iter=2, random_state=0).fit(np.eye(2), [1.0, np.nan])
+    assert np.isfinite(one_target.predict(np.eye(2))).all()
     X = [np.arange(6.0).reshape(3, 2) + k for k in range(6)]
     model = suffice.HMMClassifier(1, prior=1.0, changes=False, max_epochs=1, random_state=0).fit(X, [0, 1] * 3)
     object.__setattr__(model.moments_, "mass", np.array([1e308, 1.5e308]))
@@ -219,12 +221,15 @@ def test_parameters_set_to_nonsense_are_named_by_every_answer():
         (841, 10405),
         (851, 3432),
         (851, 19434),
+        (1003, 13495),
+        (1003, 15687),
     ],
 )
 def test_what_the_storm_found_once(seed, number):
     """Weights beside which a prior is nothing, squares of 1e166, flags that BLAS raises for no number of its answer; a column of 1e99
     whose mean is 1e83 off it, components whose counts of 1e-300 vanish, rows too far away for a score; a covariance of 1e362; a weight
-    of 1e30, beside which a variance vanishes; room for a step, a gradient and a pass beyond all numbers.
+    of 1e30, beside which a variance vanishes; room for a step, a gradient and a pass beyond all numbers; a row 1e190 deviations off; a
+    constant column of 1e99 among gaps.
     """
     report = storm(1, seed, number)
     assert not report.bad, report.bad

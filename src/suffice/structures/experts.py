@@ -107,7 +107,7 @@ class Experts(Structure):
         """(n, K) array: log p(x, z)."""
         constant, theta = coefficients
         parts = [rows.form.scores(phi, theta) for phi in rows.phi]
-        scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        scores = parts[0] if len(parts) == 1 else np.concatenate([np.empty((0, len(constant))), *parts])
         scores = np.ascontiguousarray(scores + constant)
         if scores.size and not np.isfinite(
             scores.min()

@@ -130,7 +130,7 @@ def epoch(X, y, sample_weight, order, multipliers, state, settings, softness, to
 
 
 def score_rows(X, n_rows, state, scores):
-    """scores[i, k] = log p(x_i, k) for every row."""
+    """scores[i, k] = log p(x_i, k) for every row; -inf where a row is so far off that its distance is no number."""
     masses, columns = state
     mass, total, log_mass = masses
     scratch = scratch_for(columns)
@@ -138,6 +138,9 @@ def score_rows(X, n_rows, state, scores):
         for k in range(scores.shape[1]):
             scores[i, k] = log_mass[k] - total[1]
         score(columns, row_of(X, i), scores[i], scratch)
+        for k in range(scores.shape[1]):
+            if math.isnan(scores[i, k]):
+                scores[i, k] = -np.inf
 
 
 def bind(kernels, layout: str) -> dict:

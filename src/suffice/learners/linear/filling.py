@@ -19,7 +19,9 @@ def filled(rows: np.ndarray, n_numbers: int, n_categories: int) -> np.ndarray:
     """Rows of numbers, codes of categories and others, in which no number is missing."""
     numbers, codes = rows[:, :n_numbers], rows[:, n_numbers : n_numbers + n_categories]
     mean, unit = units(numbers, np.ones(len(rows)))
-    coordinates, columns = [(numbers - mean) / unit], [np.arange(n_numbers)]
+    z = (numbers - mean) / unit
+    z[:, np.fmax.reduce(np.abs(z), axis=0, initial=0.0) > len(z)] *= 0.0  # a constant whose mean is off by rounding
+    coordinates, columns = [z], [np.arange(n_numbers)]
     for j, own in enumerate(codes.T):
         seen = ~np.isnan(own)
         hot = np.where(seen[:, None], own[:, None] == np.unique(own[seen])[1:], np.nan)  # one follows from the others
