@@ -357,7 +357,11 @@ def test_an_interruption_before_any_line_of_the_guard_leaves_later_ones_alone(mo
     n_lines = 0
     while interrupted(n_lines):
         n_lines += 1
-        with monkeypatch.context() as patch, pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
+        with (
+            monkeypatch.context() as patch,
+            pytest.warns(UserWarning, match="interrupted"),
+            pytest.raises(KeyboardInterrupt),
+        ):
             patch.setattr(driver.Watch, "passed", ended)
             suffice.GaussianMixture(2, tol=0.0, random_state=0).fit(X)
     assert n_lines > 8

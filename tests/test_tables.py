@@ -579,6 +579,13 @@ def test_equal_rows_of_few_values_are_draws(model):
     np.testing.assert_array_equal(model.predict_proba(X[:4]), weighted.predict_proba(X[:4]))
 
 
+def test_components_of_few_values_are_chosen_on_rows():
+    """Four distinct rows are "fewer than 10 for each class", so "auto" was one component: .5 of an exclusive or, which needs two."""
+    X = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], (25, 1))
+    y = X[:, 0] != X[:, 1]
+    assert MixtureClassifier("auto", family="bernoulli", random_state=0).fit(X, y).score(X, y) == 1.0
+
+
 def test_a_survey_of_few_answers_is_chosen_on_rows_and_not_on_answers():
     """Three questions and 1,000 answers have some 20 distinct rows; held out one by one they say that nothing can be learned."""
     generator = np.random.default_rng(0)

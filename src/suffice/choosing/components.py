@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..learners.starts import distinct
+from ..learners.starts import copies_to_deal, distinct
 
 HIDDEN = 0.1  # of the observed cells
 HELD_OUT = 5  # one row of so many
@@ -24,6 +24,7 @@ ROWS_EACH = 5  # rows for every component
 MOST = 256  # components,
 WORK, ROWS_OF_MANY = 1 << 24, 32  # or more, while rows times components are no more than this and each has so many rows
 PATIENCE = 2
+MOST_COPIES = 10_000  # rows that equal ones are dealt out as
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def chosen_components(
     `fit(rows, weights, n_components, generator)` fits what will answer; `log_rows(found, rows)` gives log p of rows. Rows that are the
     same are taken together first, so a row of weight 2 is the row twice.
     """
-    X, _, weights = distinct(X, np.zeros(X.shape[0]), weights)
+    X, weights = merged_rows(X, weights)
     n = X.shape[0]
     most = min(max(MOST, min(WORK // n, n // ROWS_OF_MANY)), max(1, n // ROWS_EACH))
     if most == 1:
@@ -74,6 +75,14 @@ def chosen_components(
         tried.append(own)
         size *= 2
     return max(tried, key=lambda each: each.held_out).n_components, tried
+
+
+def merged_rows(X, weights: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Rows, each once with its total weight; one by one where their columns have few values (`learners.starts.copies_to_deal`)."""
+    X, _, weights = distinct(X, np.zeros(X.shape[0]), weights)
+    copies = copies_to_deal(X, weights, MOST_COPIES, has_labels=False)
+    rows = np.repeat(np.arange(len(copies)), copies)
+    return X[rows], (weights / copies)[rows]
 
 
 def some_cells(X: np.ndarray, weights: np.ndarray, generator) -> HeldOut:

@@ -44,7 +44,7 @@ def _train(
     choice = recipe.settled(labelled) or given
     if choice is None:
         own = labelled if labelled.blocks is None else replace(labelled, blocks=None)  # a choice is made on the sample
-        choice = chosen(recipe.for_choice(recipe.prepared(own)), recipe, generator, watch.child("choice"))
+        choice = chosen(recipe.prepared(own), recipe, generator, watch.child("choice"))
     weight = recipe.options.unlabelled_weight
     is_complete = labelled is problem or weight == 0 or recipe.n_classes(problem) == 1
     if is_complete or recipe.fits_labelled_first:
@@ -73,6 +73,7 @@ def with_members(trained: Trained, recipe: Recipe, generator, watch: Watch) -> T
 
 def chosen(problem: Problem, recipe: Recipe, generator: np.random.Generator, watch: Watch) -> Choice:
     """The choice among the settings of the recipe's plan, on held-out parts of the rows."""
+    problem = recipe.for_choice(problem)
     labelled = np.flatnonzero((problem.y >= 0) & (problem.weights > 0))
     class_counts = np.bincount(problem.y[labelled], minlength=problem.model.n_outcomes)
     few = recipe.enough_rows(len(labelled), int(np.count_nonzero(class_counts)))

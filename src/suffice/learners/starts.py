@@ -18,7 +18,7 @@ from ..kernels.rows import dense_keys, sparse_keys
 STARTS = ("kmeans", "k-means++", "random", "random_from_data")
 MAX_ROWS = 10_000  # rows that take part in a start
 LLOYD = 20  # rounds of k-means
-SHARED, LEAST_ROWS = 0.5, 20  # see `copies_to_deal`
+SHARED, LEAST_ROWS, MOST_LABELS = 0.5, 20, 16  # see `copies_to_deal`
 
 
 def sampled(X, weights: np.ndarray, generator, labels: np.ndarray | None = None) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -59,18 +59,30 @@ def distinct(X, labels: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarra
     return X[places], labels[places], np.add.reduceat(weights[order], firsts)
 
 
-def copies_to_deal(X, labels: np.ndarray, weights: np.ndarray, most: int) -> np.ndarray:
-    """(n,) whole numbers: how many rows, at most `most` in all, a distinct row (with its total weight) is dealt out as.
+def copies_to_deal(X, weights: np.ndarray, most: int, *, has_labels: bool = True) -> np.ndarray:
+    """(n,) whole numbers: how many rows, at most `most` in all, each of some merged rows (of equal cells and label) is dealt out as.
 
-    Mostly one, so that what is held out was never seen. Where columns have few values (class, age and survival of passengers), equal rows
-    are no copies but draws, and what comes later will have been seen: there a row is dealt out as many times as it weighs. That is so
-    where the rows that occur with several labels have the share SHARED of the weight, and where there are fewer than LEAST_ROWS.
+    Mostly one, so that what is held out was never seen. Where columns have few values (class, age and survival of passengers)
+    equal rows are no copies but draws, and what comes later will have been seen: there a row is dealt out as often as it weighs.
+    That is so where rows that occur with several labels have the share SHARED of the weight, or where they are fewer than LEAST_ROWS.
+    Without labels some columns take their place in turn, and their shares are averaged.
     """
-    n = len(labels)
-    _, row, n_labels = np.unique(row_keys(X, np.zeros(n)), return_inverse=True, return_counts=True)
-    if n >= LEAST_ROWS and weights @ (n_labels[row] > 1) < SHARED * weights.sum():
-        return np.ones(n, dtype=np.int64)
+    n, single = len(weights), np.ones(len(weights), dtype=np.int64)
+    if weights.max(initial=0.0) < 2.0 or not (has_labels or isinstance(X, np.ndarray)):
+        return single
+    given = [X]
+    if not has_labels:
+        places = np.unique(np.linspace(0, X.shape[1] - 1, MOST_LABELS).astype(int))
+        given = [np.delete(X, place, axis=1) for place in places]
+    if n >= LEAST_ROWS and np.mean([share_with_several_labels(part, weights) for part in given]) < SHARED:
+        return single
     return np.clip(weights, 1, max(1, most // n)).astype(np.int64)
+
+
+def share_with_several_labels(X, weights: np.ndarray) -> float:
+    """The share in the weight of rows that are there more than once, though rows of equal label were merged."""
+    _, row, n_labels = np.unique(row_keys(X, np.zeros(len(weights))), return_inverse=True, return_counts=True)
+    return float(weights @ (n_labels[row] > 1) / weights.sum())
 
 
 def runs_of_equal_rows(X, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -58,8 +58,10 @@ def all_or_nothing(train):
 
 
 def enclosing(frame: FrameType) -> FrameType | None:
-    """The call of the same function that is under way around this one. The stack says so and no variable that would be set and taken back:
-    Ctrl-C can come between any two lines."""
+    """The call of the same function around this one, if there is one.
+
+    The stack tells, and no variable that is set and taken back: Ctrl-C can come between any two lines.
+    """
     found = frame.f_back
     while found is not None and found.f_code is not frame.f_code:
         found = found.f_back

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
 
 from ...learners.problem import Problem
+from ...learners.starts import copies_to_deal
 from ...learners.state import Fit
 from ...learners.stream import OutcomeStream
 from ...learners.watch import Watch
@@ -277,6 +278,15 @@ class Recipe(ABC):
         if isinstance(weight, str):
             return 0.01 if is_discriminative else 1.0
         return float(weight)
+
+
+def one_by_one(problem: Problem) -> Problem:
+    """The problem with merged rows dealt out one by one where their columns have few values (`learners.starts.copies_to_deal`)."""
+    copies = copies_to_deal(problem.X, problem.weights, MAX_ROWS)
+    if (copies == 1).all():
+        return problem
+    dealt = problem.part(np.repeat(np.arange(len(copies)), copies))
+    return replace(dealt, weights=dealt.weights / np.repeat(copies, copies))
 
 
 def kept(reason: str, scores: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Choice:

@@ -32,7 +32,7 @@ from .. import priors
 from ..folds import deal
 from ..priors import Setting
 from ..search import Plan
-from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, measured
+from .base import MAX_ROWS, Choice, Fold, HeldOut, Recipe, Trained, Warm, measured, one_by_one
 
 EM_PASSES, EM_TOL = 50, 1e-4
 TRIAL_STEPS = 60  # of the minimiser for a candidate
@@ -153,6 +153,10 @@ class Groups(Recipe):
         return measured(self.descended(problem, em, choice.setting, steps, watch, start), problem, self.scores)
 
     # -- the choice ---------------------------------------------------------------------------------------------------
+
+    @override
+    def for_choice(self, problem: Problem) -> Problem:
+        return one_by_one(problem)
 
     @override
     def enough_rows(self, n: int, n_classes: int) -> str:

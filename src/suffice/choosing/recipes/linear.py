@@ -33,7 +33,7 @@ from ...learners.linear.search import keeps_posteriors, searched
 from ...learners.linear.settle import Tellers, settled
 from ...learners.linear.sums import ClassSums
 from ...learners.problem import Problem
-from ...learners.starts import copies_to_deal, distinct
+from ...learners.starts import distinct
 from ...learners.watch import Watch
 from ...structures.gaps import CorrelatedGaps
 from .. import priors
@@ -42,7 +42,7 @@ from ..folds import deal
 from ..priors import Setting
 from ..search import Tried, Walk
 from . import in_blocks
-from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept
+from .base import MAX_ROWS, Choice, Fold, HeldOut, Trained, Warm, kept, one_by_one
 from .table_setting import TableSetting, name_of, said
 from .tables import Tables
 from .views import Reading, View
@@ -111,12 +111,7 @@ class Linear(Tables):
 
     @override
     def for_choice(self, problem: Problem) -> Problem:
-        """Merged rows are dealt out one by one where their columns have few values."""
-        copies = copies_to_deal(problem.X, problem.y, problem.weights, MAX_ROWS)
-        if (copies == 1).all():
-            return problem
-        dealt = problem.part(np.repeat(np.arange(len(copies)), copies))
-        return replace(dealt, weights=dealt.weights / np.repeat(copies, copies))
+        return one_by_one(problem)
 
     @override
     def settled(self, problem: Problem) -> Choice | None:

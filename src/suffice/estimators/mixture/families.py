@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from ...choosing.components import merged_rows
 from ...choosing.readings import ordered_columns
 from ...families.bernoulli import Bernoulli
 from ...families.categorical import Categorical
 from ...families.multinomial import Multinomial
 from ...families.poisson import Poisson
-from ...learners.starts import distinct
 from ...reading.ordered import Ordered
 from ...reading.tables import Codes, Counts, Flags
 from ...reading.words import Words
@@ -280,7 +280,7 @@ class MixedMixture(Mixture):
     def _settled(self, reader: Any, rows: Any, weights: np.ndarray, generator: Any, watch: Any, engine: Any) -> Any:
         """Few whole numbers become levels in order where these say more of hidden cells (`choosing.readings`)."""
         names = reader.orderable()
-        X, _, own_weights = distinct(rows, np.zeros(len(rows)), weights)
+        X, own_weights = merged_rows(rows, weights)
         if not names or len(X) < FEWEST_ROWS:
             return rows
 

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_consistent_length
 
+from ...choosing.recipes.base import MAX_ROWS
 from ...families.categorical import Categorical
 from ...families.gaussian_diagonal import GaussianDiagonal
 from ...families.poisson import Poisson
-from ...learners.starts import distinct
+from ...learners.starts import copies_to_deal, distinct
 from ...learners.watch import Watch
 from ...reading.frames import taken
 from ...reading.guards import all_or_nothing, checked_weights, naming, one_blas_thread
@@ -186,12 +187,15 @@ class Regressor(RegressionAnswers, Contract, RegressorMixin, BaseEstimator):
 
 
 def joined_rows(rows: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Equal rows of equal targets as one of their total weight, so that a row of weight 2 is the row twice to the last bit."""
+    """Equal rows of equal targets as one of their total weight, so that a row of weight 2 is the row twice to the last bit; one by one
+    again where the columns have few values."""
     n_columns = rows.shape[1]
     both = np.ascontiguousarray(np.column_stack([rows, y]))
     both, _, weights = distinct(both, np.zeros(len(both)), weights)
-    targets = both[:, n_columns:]
-    return np.ascontiguousarray(both[:, :n_columns]), targets[:, 0] if y.ndim == 1 else targets, weights
+    rows, targets = np.ascontiguousarray(both[:, :n_columns]), both[:, n_columns:]
+    copies = copies_to_deal(rows, weights, MAX_ROWS)
+    rows, targets, weights = (np.repeat(own, copies, axis=0) for own in (rows, targets, weights / copies))
+    return rows, targets[:, 0] if y.ndim == 1 else targets, weights
 
 
 def units_of(y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
