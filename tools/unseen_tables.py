@@ -108,7 +108,7 @@ def regressed(name: str, X, y, X_test, y_test) -> dict:
         model = getattr(suffice, name)(**({"random_state": 0} if name == "MixtureRegressor" else {})).fit(X, y)
         seconds = time.process_time() - began
         mean, losses = model.predict(X_test), -model.log_density(X_test, y_test)
-        low, high = np.transpose(model.predict_interval(X_test, 0.9))
+        low, high = model.predict_interval(X_test, 0.9)
     else:
         plain = BayesianRidge() if name == "BayesianRidge" else HistGradientBoostingRegressor(random_state=0)
         kind = "linear" if name == "BayesianRidge" else "trees"
