@@ -76,7 +76,9 @@ def learned(model: Any) -> Any:
 
 
 def everything(model: Any) -> bytes:
-    return pickle.dumps(sorted(vars(model).items(), key=lambda item: item[0]))
+    """All that the estimator holds, and the estimators within it; the order in which it was set does not count."""
+    held = {name: everything(own) if hasattr(own, "get_params") else own for name, own in sorted(vars(model).items())}
+    return pickle.dumps(held)
 
 
 def leftovers(folder: str, *names: str) -> list[str]:
