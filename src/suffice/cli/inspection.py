@@ -10,6 +10,7 @@ import numpy as np
 
 from ..estimators.explaining import telling_columns
 from ..files.trained import Trained
+from ..reading.date_parts import named
 from ..saving.names import name_of
 from .prediction import feature_names
 from .tables import aligned
@@ -42,8 +43,9 @@ def _kept(trained: Trained) -> Trained:
     model = trained.model
     if not hasattr(model, "choice_") or not hasattr(model, "model_"):
         return trained
-    columns = tuple(name for name in trained.columns if name not in model.dropped_)
-    return replace(trained, model=model.model_, columns=columns)
+    columns = [name for name in trained.columns if name not in model.dropped_]
+    columns += [named(name, part) for name, own in getattr(model, "date_parts_", {}).items() for part in own]
+    return replace(trained, model=model.model_, columns=tuple(columns))
 
 
 def _plain(value: Any) -> Any:

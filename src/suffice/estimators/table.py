@@ -88,6 +88,8 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     True
     """
 
+    takes_dates = True  # and not only days since 1970: a date has parts
+
     def __init__(
         self,
         max_seconds: float | None = None,

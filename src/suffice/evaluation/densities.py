@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from ..files.dates import clock_times, days_of_times
+
 
 @dataclass(frozen=True)
 class ColumnDensity:
@@ -30,7 +32,7 @@ class ColumnDensity:
     """
 
     column: str
-    values: np.ndarray  # numbers in order, or categories
+    values: np.ndarray  # numbers in order (of dates: days since 1970), or categories
     joint: np.ndarray  # (values, outcomes): p(x_j, k)
     outcomes: list[str]
     is_numeric: bool
@@ -66,9 +68,10 @@ def column_density(model: Any, X: Any, column: int | str, n_points: int = 200, p
         raise ValueError(f"{type(model).__name__} takes no missing cells, so a column cannot be looked at alone")
     names = column_names(model, X)
     place = names.index(column) if isinstance(column, str) else int(column)
-    cells = X.iloc[:, place].to_numpy() if hasattr(X, "iloc") else np.asarray(X)[:, place]
-    values, is_numeric = _values(cells, n_points, padding)
-    rows, model = _only(X, place, values), _without_told_gaps(model)
+    cells = X.iloc[:, place] if hasattr(X, "iloc") else np.asarray(X)[:, place]
+    is_date = cells.dtype.kind == "M"
+    values, is_numeric = _values(days_of_times(cells) if is_date else np.asarray(cells), n_points, padding)
+    rows, model = _only(X, place, clock_times(values) if is_date else values), _without_told_gaps(model)
     joint = model.predict_joint_log_proba(rows)
     log_joint = joint - logsumexp(joint, axis=1, keepdims=True) + model.score_samples(rows)[:, None]
     outcomes = getattr(model, "classes_", range(joint.shape[1]))

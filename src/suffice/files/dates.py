@@ -13,6 +13,7 @@ import numpy as np
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 DOTTED = re.compile(r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?P<time> \d{2}:\d{2}(:\d{2})?)?")
 DAY = 86_400.0  # seconds
+FIRST, LAST = -719_162.0, 2_932_897.0  # days from 1970 to the years 1 and 10000
 
 
 def are_dates(cells: Any, missing: Any = ()) -> bool:
@@ -28,6 +29,22 @@ def days_of(texts: Any) -> np.ndarray:
     cells = texts.astype(object).map(_iso, na_action="ignore")
     found = pd.to_datetime(cells.where(cells.notna(), None), errors="coerce", utc=True, format="ISO8601")
     return ((found - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / DAY).to_numpy(dtype="float64")
+
+
+def clock_times(days: Any) -> np.ndarray:
+    """(n,) array of datetime64[us]: days since 1970 as dates and times; NaT where one is missing or in no year from 1 to 9999."""
+    days = np.asarray(days, dtype=np.float64)
+    there = (days >= FIRST) & (days < LAST)
+    microseconds = np.round(np.where(there, days, 0.0) * DAY * 1e6).astype(np.int64)
+    return np.where(there, microseconds.astype("datetime64[us]"), np.datetime64("NaT", "us"))
+
+
+def days_of_times(times: Any) -> np.ndarray:
+    """(n,) array: days since 1970 of a pandas Series of dates and times, by their own clocks; NaN where one is missing."""
+    if getattr(times.dtype, "tz", None) is not None:
+        times = times.dt.tz_localize(None)
+    clock = times.to_numpy(dtype="datetime64[us]")
+    return np.where(np.isnat(clock), np.nan, clock.astype(np.int64) / (DAY * 1e6))
 
 
 def _iso(cell: object) -> str | None:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..saving.schema import require
+from .dates import clock_times
 from .table import CATEGORICAL, NUMERIC, DataError, Table
 
 
@@ -27,10 +28,12 @@ class Trained:
     target: str | None = None
     zero_based: bool | None = None  # of svmlight
     text_column: str | None = None  # of a table whose texts the model reads
+    dates: tuple[str, ...] = ()  # columns that the model takes as dates; files hold days since 1970
 
     stored_as: ClassVar[dict[str, str]] = {
         "format": "'table' 'svmlight' 'text' 'steps' 'letters'",
         "columns": "tuple of str",
+        "dates": "tuple of str",
     }
 
     def check_stored(self) -> None:
@@ -41,6 +44,7 @@ class Trained:
             require(len(self.columns) == n == len(set(self.columns)), f"{len(self.columns)} columns for a model of {n}")
             require(list(self.kinds) == list(self.columns), "kinds are not those of the columns")
             require(set(self.kinds.values()) <= {NUMERIC, CATEGORICAL}, "kinds must be numeric or categorical")
+            require(all(self.kinds.get(name) == NUMERIC for name in self.dates), "dates must be numeric columns")
             named = {name for name, kind in self.kinds.items() if kind == CATEGORICAL}
             require(set(self.categories) == named, "categories are not those of the categorical columns")
             for name, values in self.categories.items():
@@ -121,7 +125,7 @@ class Trained:
         return CountVectorizer(vocabulary=list(self.vocabulary), dtype=np.float64).transform(table.X["text"])  # type: ignore[arg-type]
 
     def _frame(self, table: Table) -> Any:
-        """A float array if all columns are numbers, codes if all are categories, else the DataFrame."""
+        """A float array if all columns are numbers and none a date, codes if all are categories, else the DataFrame."""
         if sp.issparse(table.X) or any(name not in table.X for name in self.columns):
             raise DataError(
                 f"the model was trained on the columns {', '.join(self.columns[:20])}, which this file lacks"
@@ -131,8 +135,10 @@ class Trained:
     def frame_inputs(self, frame: Any) -> Any:
         """The estimator's X for a frame that has the columns."""
         X = frame[list(self.columns)]
+        if self.dates:
+            X = X.assign(**{name: clock_times(X[name]) for name in self.dates})
         kinds = set(self.kinds.values())
-        if kinds == {NUMERIC}:
+        if kinds == {NUMERIC} and not self.dates:
             rows = np.empty(X.shape)  # row by row in memory, as estimators take them
             for j, name in enumerate(self.columns):
                 rows[:, j] = X[name].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -176,7 +182,8 @@ def prepared(
     categories = {
         name: tuple(last.X[name].cat.categories) for name in first.columns if first.kinds[name] == CATEGORICAL
     }
-    return Trained(model, "table", first.columns, dict(first.kinds), categories, None, first.target)
+    dates = tuple(name for name in first.dates if name in first.columns) if getattr(model, "takes_dates", False) else ()
+    return Trained(model, "table", first.columns, dict(first.kinds), categories, None, first.target, dates=dates)
 
 
 def stacked(parts: Sequence[Any]) -> Any:

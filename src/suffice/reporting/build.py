@@ -70,7 +70,7 @@ def report(
     check_is_fitted(model)
     tags_steps = "tagger" in type(model).__module__  # y has a tag for every step
     given = rows.Rows.of(model, X, None if tags_steps else y, names, categories)
-    given.dates = frozenset(dates)
+    given.dates |= frozenset(dates)
     of = sequences.counted(model, X) if given.is_sequences else given.described()
     page = Report(title or f"{type(model).__name__}: a report", f"{of}. This page needs no network.")
     page.sections.append(asked(model))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..files.dates import shown
+from ..files.dates import days_of_times, shown
 from .page import Section, Table
 from .svg import Chart
 
@@ -27,7 +27,7 @@ class Rows:
     names: list[str]
     classes: list[str] = field(default_factory=list)
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    dates: frozenset[str] = frozenset()  # columns that hold days since 1970
+    dates: frozenset[str] = frozenset()  # columns that hold dates, or days since 1970
     is_sequences: bool = False
     is_texts: bool = False
     is_counts: bool = False  # of words: only those that occur are shown of a row
@@ -50,6 +50,9 @@ class Rows:
             names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(width)])
         found = cls(X, None, np.zeros(n, bool), [str(name) for name in names], categories=categories or {})
         found.is_sequences, found.is_texts, found.is_counts = is_sequences, is_texts, hasattr(model, "topics_")
+        if hasattr(X, "dtypes") and hasattr(X, "iloc"):
+            kinds = [dtype.kind for dtype in X.dtypes]
+            found.dates = frozenset(name for name, kind in zip(found.names, kinds, strict=True) if kind == "M")
         if y is not None:
             found._label(model, y, n)
         return found
@@ -90,7 +93,10 @@ class Rows:
         return self.X[places] if hasattr(self.X, "shape") else [self.X[i] for i in places]
 
     def column(self, j: int) -> np.ndarray:
-        return self.X.iloc[:, j].to_numpy() if hasattr(self.X, "iloc") else np.asarray(self.X[:, j])
+        if not hasattr(self.X, "iloc"):
+            return np.asarray(self.X[:, j])
+        column = self.X.iloc[:, j]
+        return days_of_times(column) if column.dtype.kind == "M" else column.to_numpy()
 
     def value(self, j: int, value: Any) -> str:
         """A cell as a text."""
@@ -99,8 +105,9 @@ class Rows:
         texts = self.categories.get(self.names[j])
         if texts is not None and isinstance(value, (int, float, np.number)) and 0 <= int(value) < len(texts):
             return str(texts[int(value)])
-        if self.names[j] in self.dates and np.isfinite(value):
-            return shown(value)
+        if self.names[j] in self.dates:
+            is_days = isinstance(value, (int, float, np.number))
+            return shown(float(value)) if is_days else str(value).removesuffix(" 00:00:00")
         return f"{value:.5g}" if isinstance(value, (float, np.floating)) else str(value)
 
     def told(self, i: int) -> str:
