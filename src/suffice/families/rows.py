@@ -28,7 +28,7 @@ def any_missing(X) -> bool:
 
 
 def plain_sum(values: np.ndarray) -> float:
-    """The sum of all numbers, good enough to see a NaN in it: half the time of NumPy's own where they lie side by side."""
+    """The sum of all numbers, good enough to see a NaN in it: six tenths of the time of NumPy's own where they lie side by side."""
     return np.einsum("i->", values.ravel(order="K")) if values.flags.forc else values.sum()
 
 
