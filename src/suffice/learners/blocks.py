@@ -45,8 +45,35 @@ class Sums:
 # -- what is done where the rows are -----------------------------------------------------------------------------------
 
 
-def label_statistics(block: Block, model: Any) -> Any:
-    return model.statistics_of_shards(block.X, block.y, block.weights) if len(block.y) else model.no_statistics()
+@dataclass
+class Labelled:
+    """Of labelled rows: their weight and statistics, and sum_b mass_bk^2 / weight_b, which says how alike the labels of blocks are."""
+
+    weight: float
+    statistics: Any
+    alike: np.ndarray
+    n_blocks: int = 1
+
+    def __add__(self, other: Labelled) -> Labelled:
+        return Labelled(
+            self.weight + other.weight, self.statistics + other.statistics, self.alike + other.alike, self.n_blocks + other.n_blocks
+        )  # fmt: skip
+
+    @property
+    def dependence(self) -> float:
+        """Cramer's V squared of blocks and labels: 0 where all blocks have the same shares of labels, 1 where they are sorted."""
+        mass = self.statistics.mass
+        seen = mass > 0
+        least = min(self.n_blocks, int(np.count_nonzero(seen))) - 1
+        return float((self.alike[seen] / mass[seen]).sum() - 1.0) / max(least, 1)
+
+
+def label_statistics(block: Block, model: Any) -> Labelled:
+    if not len(block.y):
+        return Labelled(0.0, model.no_statistics(), np.zeros(model.n_outcomes))
+    weight = weight_of(block)
+    found = model.statistics_of_shards(block.X, block.y, block.weights)
+    return Labelled(weight, found, found.mass**2 / weight)
 
 
 def expected_statistics(block: Block, model: Any, moments: Any) -> Sums:
@@ -61,15 +88,35 @@ def expected_statistics(block: Block, model: Any, moments: Any) -> Sums:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # where a step leaves the domain; it is not kept
-def signed_statistics(block: Block, model: Any, loss: Loss, moments: Any) -> Sums:
-    """The sum of a loss, and its signed statistics: minus its gradient in the natural parameters."""
-    found = Sums(0.0, model.no_statistics())
+def signed_statistics(block: Block, model: Any, loss: Loss, moments: Any, curved: bool = False) -> Sums:
+    """The sum of a loss, and its signed statistics: minus its gradient in the natural parameters. Where they are asked for (`curved`)
+    the record is `Curved`."""
+    found = Sums(0.0, Curved.none(model) if curved else model.no_statistics())
     for part in shards(len(block.y), SHARD):
         X, y, weights = block.X[part], block.y[part], block.weights[part]
         scores = model.scores(moments, X)
         signed = weights[:, None] * loss.weights(scores, y)
-        found = found + Sums(float(weights @ loss.values(scores, y)), model.completed_statistics(X, signed, moments))
+        record = model.completed_statistics(X, signed, moments)
+        if curved:
+            curvatures = weights[:, None] * loss.labelled_curvatures(scores, y)
+            record = Curved(record, model.squared_statistics(X, curvatures))
+        found = found + Sums(float(weights @ loss.values(scores, y)), record)
     return found
+
+
+@dataclass
+class Curved:
+    """Signed statistics, and the sums of x^2 that second derivatives of the loss are made of: both moments."""
+
+    statistics: Any
+    squares: Any
+
+    @classmethod
+    def none(cls, model: Any) -> Curved:
+        return cls(model.no_statistics(), model.no_statistics())
+
+    def __add__(self, other: Curved) -> Curved:
+        return Curved(self.statistics + other.statistics, self.squares + other.squares)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -149,11 +196,16 @@ class BlockRows(Placing):
     @cached_property
     def weights(self) -> np.ndarray:
         """The weight of all rows, as an array that adds up to it."""
-        return np.array([self.sum(weight_of)])
+        known = vars(self).get("labelled")
+        return np.array([self.sum(weight_of) if known is None else known.weight])
 
-    def statistics(self) -> Any:
+    @cached_property
+    def labelled(self) -> Labelled:
         """Sums over the labelled rows."""
         return self.sum(label_statistics, self._model)
+
+    def statistics(self) -> Any:
+        return self.labelled.statistics
 
     def expected(self, moments: Any) -> Expected:
         found = self.sum(expected_statistics, self._model, moments)
@@ -162,6 +214,11 @@ class BlockRows(Placing):
     def loss(self, moments: Any, loss: Loss) -> tuple[float, Any]:
         found = self.sum(signed_statistics, self._model, loss, moments)
         return found.total, found.record
+
+    def curved_loss(self, moments: Any, loss: Loss) -> tuple[float, Any, Any]:
+        """(loss, signed statistics, sums of squares) by one pass."""
+        found = self.sum(signed_statistics, self._model, loss, moments, True)
+        return found.total, found.record.statistics, found.record.squares
 
     def measure(self, moments: Any, loss: Loss) -> np.ndarray:
         return self.sum(measures, self._model, loss, moments)

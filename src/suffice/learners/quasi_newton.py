@@ -47,15 +47,22 @@ class GroupProblem:
     def value_and_gradient(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """F and its gradient, of a row."""
         coefficients = self.coordinates.coefficients(vector, self.rows.form)
-        loss, statistics = self.rows.loss(coefficients, self.loss)
+        return self.of_sums(vector, *self.rows.loss(coefficients, self.loss))
+
+    def of_sums(self, vector: np.ndarray, loss: float, statistics: Any) -> tuple[float, np.ndarray]:
+        """The same of the rows' loss and signed statistics."""
         prior = self.coordinates.log_likelihood(vector, self.prior)
         gradient = -self.coordinates.gradient(vector, statistics + self.prior)
         return (loss - prior - self.least) / self.total, gradient / self.total
 
     def measure(self, moments) -> Measure:
-        value, gradient = self.value_and_gradient(self.coordinates.vector(moments))
-        self._first = moments, value, gradient
-        return self.measure_of(value)
+        if self._first[0] is not moments:
+            self._first = moments, *self.value_and_gradient(self.coordinates.vector(moments))
+        return self.measure_of(self._first[1])
+
+    def summed(self, moments: Any, loss: float, statistics: Any) -> None:
+        """Take sums over the rows at these moments that are known already."""
+        self._first = moments, *self.of_sums(self.coordinates.vector(moments), loss, statistics)
 
     def measure_of(self, value: float) -> Measure:
         return Measure(self.total * value + self.least, value, np.nan)

@@ -72,6 +72,10 @@ class Loss(ABC):
     def labelled_weights(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(n, K) array: w, minus the gradient of the loss in the scores; all rows have labels."""
 
+    def labelled_curvatures(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        """(n, K) array: second derivatives of the loss in the scores; None where it has a corner, or none are known."""
+        return None
+
     def as_printed(self) -> Loss:
         """The loss whose weights are those of the paper's pseudo-code (Algorithms 1 to 7) where they are other than its tables'."""
         return self

@@ -23,3 +23,8 @@ class NCLL(Loss):
     @override
     def labelled_weights(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         return one_hot(scores, y) - posteriors(scores)
+
+    @override
+    def labelled_curvatures(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        p = posteriors(scores)
+        return p * (1.0 - p)

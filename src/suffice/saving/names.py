@@ -104,7 +104,7 @@ PLACES = {
     "files.trained": "Trained",
     "learners.accelerated": "AcceleratedEM Leaps",
     "learners.batch": "Batch",
-    "learners.blocks": "Block BlockForm BlockRows ByMoments Placing Sums",
+    "learners.blocks": "Block BlockForm BlockRows ByMoments Curved Labelled Placing Sums",
     "learners.chain_blocks": "BlockSteps SequenceBlock",
     "learners.chain_classes": "ClassProblem ClassRows",
     "learners.chain_em": "ChainProblem OnlineChainEM VariationalChainProblem",

@@ -104,6 +104,11 @@ class Enumerable(Structure):
     def statistics(self, X, y: np.ndarray, weights: np.ndarray) -> Any:
         """Moments: sum_i weights_i s(x_i, y_i), what maximum likelihood needs of labelled rows (rows with y < 0 are left out)."""
 
+    def squared_statistics(self, X, weights: np.ndarray) -> Any:
+        """Moments: sum_i weights_ik x_i^2, what second derivatives of a loss in the natural parameters are made of; None where they
+        would say too little, or are not known."""
+        return None
+
     def statistics_of_shards(self, X, y: np.ndarray, weights: np.ndarray, before=None) -> Any:
         """Moments: `before` plus `statistics`, shard by shard in their order: the same bits whether the rows come at once or in batches
         of whole shards (of `engines.SHARD` rows)."""

@@ -18,7 +18,7 @@ from typing_extensions import override
 from ..families import multinomial
 from ..families.lone_words import Join, JoinedRows
 from ..families.rows import any_missing
-from ..families.words import word_rows
+from ..families.words import weighted_sums, word_rows
 from .base import Moments
 from .joint import Joint
 
@@ -55,6 +55,10 @@ class Words(Joint):
     def words_of_outcomes(self, statistics: Moments) -> np.ndarray:
         """(W, K) array: how often each word was seen with each outcome."""
         return self.family.words_of_outcomes(statistics.columns[0])
+
+    @override
+    def squared_statistics(self, X, weights):
+        return self.of_counts(weights.sum(axis=0), weighted_sums(X.tocsr().power(2), weights))
 
     @property
     def n_words(self) -> float:

@@ -1,6 +1,7 @@
 """Fits at a choice over rows in blocks, whose problem holds a sample of them: closed form, EM, and quasi-Newton on sums of gradients.
 
-The search over all blocks begins at the fit of the sample, which is near: what is left is to move from the sample to the whole.
+The search over all blocks begins at the fit of the sample, or after dual rounds where a block has more rows than that. What is left is
+to move from there to the whole, in units of the second derivatives that all rows have there.
 A loss with a corner is rounded by a softness that falls to that of the loss, or to SOFTEST where it has none.
 """
 
@@ -26,8 +27,9 @@ from .base import Choice, noted
 
 SOFTEST, SOFTER = 0.003, 8.0  # of a hinge that has no softness of its own; the factor by which it falls
 ROUNDS, ROUND_TOL = 30, 3e-4  # by way of the sample; the gain of a row, in tenths of this, that ends them
-DUAL_ROUNDS, MAX_SHARDS = 2, 16  # of dual passes before L-BFGS, and the blocks up to which they pay
-TOL = 1e-6  # relative gain of a step of L-BFGS that ends it
+DUAL_ROUNDS, MAX_SHARDS = 4, 16  # of dual passes before L-BFGS, and the blocks up to which they pay
+UNLIKE = 0.1  # Cramer's V squared of blocks and labels above which dual rounds do not pay
+ENOUGH = 1e-3  # relative gain of a step of L-BFGS that ends it, as a share of `tol`
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +78,20 @@ def fit_of_sample(recipe: Any, problem: Problem, choice: Choice, generator, watc
     return start if problem.model.in_domain(start) else found
 
 
+def start_of(recipe: Any, problem: Problem, choice: Choice, generator, watch: Watch) -> Any:
+    """Moments near the optimum: by dual rounds where they were asked for or a block has more rows than the sample, and where blocks are
+    few and alike; else the fit of the sample."""
+    blocks = problem.blocks
+    n_blocks = len(blocks.blocks)
+    says_more = is_curved(problem, problem.loss) and float(problem.weights.sum()) < problem.total / n_blocks
+    is_wanted = recipe.options.algorithm == "incremental" or says_more
+    pays = problem.loss.has_dual and n_blocks <= MAX_SHARDS and blocks.labelled.dependence <= UNLIKE
+    begins = dual_rounds if is_wanted and pays else fit_of_sample
+    return begins(recipe, problem, choice, generator, watch)
+
+
 def dual_rounds(recipe: Any, problem: Problem, choice: Choice, generator, watch: Watch) -> Any:
-    """Moments after DUAL_ROUNDS of dual passes in the blocks, from the prior; the prior where there are too many blocks for that."""
-    if len(problem.blocks.blocks) > MAX_SHARDS:
-        return problem.prior
+    """Moments after DUAL_ROUNDS of dual passes in the blocks, from the prior."""
     learner = Shardwise(min(1e-3, recipe.options.tol))
     fit = run(
         learner,
@@ -97,17 +109,12 @@ def dual_rounds(recipe: Any, problem: Problem, choice: Choice, generator, watch:
 
 def searched(recipe: Any, problem: Problem, choice: Choice, generator, watch: Watch) -> Fit:
     """L-BFGS over all blocks, from the fit of the sample or from rounds of dual passes."""
-    model = cast(Any, problem.model)
-    begins = dual_rounds if recipe.options.algorithm == "incremental" else fit_of_sample
-    start = begins(recipe, problem, choice, generator, watch)
+    start = start_of(recipe, problem, choice, generator, watch)
     history: dict[str, list] = {}
     n_iter = 0
     for loss in rounded(problem.loss):
-        chart, least = model.chart(start), -model.log_likelihood(problem.prior, problem.prior)
-        coordinates = ByMoments(chart, units(problem, chart, start))
-        goal = GroupProblem(problem.blocks, loss, problem.prior, coordinates, least)
         fit = run(
-            QuasiNewton(TOL), goal, start, generator,
+            QuasiNewton(ENOUGH * recipe.options.tol), goal_near(problem, loss, start), start, generator,
             max_epochs=10 * recipe.options.max_epochs, tol=recipe.options.tol, watch=watch,
         )  # fmt: skip
         start, n_iter = fit.moments, n_iter + fit.n_iter
@@ -121,13 +128,38 @@ def searched(recipe: Any, problem: Problem, choice: Choice, generator, watch: Wa
     return fit.ended(Stop.SMALL_GAIN, passes="a step of L-BFGS", tol=recipe.options.tol) if fit.converged else fit
 
 
+def goal_near(problem: Problem, loss: Any, start: Any) -> GroupProblem:
+    """The problem over all blocks, in coordinates in which F has second derivatives of about one near the start."""
+    model = cast(Any, problem.model)
+    chart, least = model.chart(start), -model.log_likelihood(problem.prior, problem.prior)
+    if not is_curved(problem, loss):
+        return GroupProblem(problem.blocks, loss, problem.prior, ByMoments(chart, units(problem, chart, start)), least)
+    total, statistics, squares = problem.blocks.curved_loss(start, loss)
+    goal = GroupProblem(problem.blocks, loss, problem.prior, ByMoments(chart, unit_of(problem.prior + squares)), least)
+    goal.summed(start, total, statistics)
+    return goal
+
+
+def is_curved(problem: Problem, loss: Any) -> bool:
+    """Whether second derivatives are known: of the loss in the scores, and of those in the coordinates."""
+    none = np.zeros((0, problem.model.n_outcomes))
+    is_smooth = loss.labelled_curvatures(none, np.zeros(0, dtype=np.int64)) is not None
+    return is_smooth and problem.model.squared_statistics(problem.X[:0], none) is not None
+
+
 def units(problem: Problem, chart: Any, start: Any) -> np.ndarray:
     """Of the coordinates: logits of words by what the pseudo-counts say of their second derivatives, others as the chart has them."""
     vector = chart.vector(start)
-    own = np.concatenate([np.ravel(start.mass), *(np.ravel(array) for array in start.columns[0].arrays())])
-    if problem.model.table_prior or own.shape != vector.shape:
+    if problem.model.table_prior or start.flat().shape != vector.shape:
         return np.ones_like(vector)
-    return np.sqrt(float(np.mean(own)) / np.maximum(own, 1e-6 * float(np.mean(own))))
+    return unit_of(start)
+
+
+def unit_of(curvature: Any) -> np.ndarray:
+    """Of coordinates that have these second derivatives, a record."""
+    own = curvature.flat()
+    mean = float(np.mean(own))
+    return np.sqrt(mean / np.maximum(own, 1e-6 * mean))
 
 
 def rounded(loss: Any) -> list:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ...choosing import priors
-from ...choosing.recipes.in_blocks import DUAL_ROUNDS
 from ...engines.blocks import Threads
 from ...families.gaussian_diagonal import GaussianDiagonal
 from ...learners.blocks import Block, BlockRows, ByMoments
@@ -27,6 +26,7 @@ from ...structures.joint import Joint
 from .. import Options, Report, Row
 
 SHARE = 1e-3  # of the minimum, above it
+DUAL_ROUNDS = 2  # before L-BFGS
 MOST = 40  # rounds
 STRENGTH = 100.0  # pseudo-rows
 WAYS = {
