@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .compile import compiled
+from .compile import compiled, inlined
 
 
 @compiled
@@ -27,13 +27,23 @@ def scatter_row(X, i):
     return buffer
 
 
-@compiled
+@inlined
 def pairs_row(X, i):
-    words, values = rooted_row(X, i)
-    factor, filled = X[3][i], X[4][: len(values)]
-    for position in range(len(values)):
-        filled[position] = factor * values[position]
-    return words, filled
+    indptr, indices, data, factors, buffer, roots = X
+    first, last, factor = indptr[i], indptr[i + 1], factors[i]
+    filled = buffer[: last - first]
+    if roots == 0:
+        for position in range(len(filled)):
+            filled[position] = factor * data[first + position]
+    else:
+        for position in range(len(filled)):
+            filled[position] = math.sqrt(data[first + position])
+        for _ in range(1, roots):
+            for position in range(len(filled)):
+                filled[position] = math.sqrt(filled[position])
+        for position in range(len(filled)):
+            filled[position] *= factor
+    return indices[first:last], filled
 
 
 @compiled

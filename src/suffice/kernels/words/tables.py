@@ -91,6 +91,6 @@ def score_rows(rows, which, state, scores):
     log_total = math.log(total[0])
     for j in range(len(which)):
         _, values = pairs_row(rows, which[j])
-        score_one(rows, which[j], values, which[min(j + 1, len(which) - 1)], state, scores[j])
+        score_one(rows, which, j, values, state, scores[j])
         for k in range(len(mass)):
             scores[j, k] -= log_total
