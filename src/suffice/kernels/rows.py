@@ -91,11 +91,19 @@ def column_sums(rows, weights, n_rows, squares):
 
 @compiled
 def add_weighted(rows, shares, sums):
-    """sums[w, k] += sum_i x_iw shares_ik."""
+    """sums[w, k] += sum_i x_iw shares_ik; of many outcomes most have no share in a row."""
+    has_share = np.empty(shares.shape[1], np.int64)
     for i in range(len(shares)):
+        n_shares = 0
+        for k in range(shares.shape[1]):
+            if shares[i, k] != 0.0:
+                has_share[n_shares] = k
+                n_shares += 1
+        if n_shares == 0:
+            continue
         words, values = pairs_row(rows, i)
         for p in range(len(words)):
-            for k in range(shares.shape[1]):
+            for k in has_share[:n_shares]:
                 sums[words[p], k] += values[p] * shares[i, k]
 
 

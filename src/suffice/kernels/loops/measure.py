@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..compile import ForLoss, compiled
-from ..machine.fast_exp import LOWEST, exponentials
+from ..machine.fast_exp import exponentials
 
 FIELDS = ("loss", "labelled", "nll", "ncll", "hinge", "correct", "gap")
 
@@ -58,11 +58,11 @@ measure_rows = ForLoss(measure_each)
 
 
 @compiled
-def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
-    """sum_i weight_i log-loss_i of probabilities as `calibration` makes them of the scores (`factor` is the temperature)."""
+def told_apart(scores, y):
+    """(rivals (n, K), behind (n,), own (n,)): scores less that of the second best, -inf for the best; the second best's less the best's; and
+    the label's among the rivals, inf where it is the best."""
     n, K = scores.shape
-    rivals, scratch = np.empty(K), np.empty(K)
-    total = 0.0
+    rivals, behind, own = np.empty((n, K)), np.empty(n), np.empty(n)
     for i in range(n):
         best = 0
         for k in range(1, K):
@@ -74,15 +74,31 @@ def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
                 second = max(second, scores[i, k])
         shift = second if second > -np.inf else 0.0  # every rival is impossible
         for k in range(K):
-            rivals[k] = rivalry * factor * (scores[i, k] - shift)
-        rivals[best] = LOWEST
-        exponentials(rivals, scratch)
+            rivals[i, k] = scores[i, k] - shift
+        rivals[i, best] = -np.inf
+        behind[i] = second - scores[i, best]
+        own[i] = np.inf if y[i] == best else rivals[i, y[i]]
+    return rivals, behind, own
+
+
+@compiled
+def tempered_loss(apart, weights, factor, rivalry, background, often):
+    """sum_i weight_i log-loss_i of probabilities as `calibration` makes them of scores that were `told_apart` (`factor` is the temperature,
+    often_i the frequency of the label)."""
+    rivals, behind, own = apart
+    n, K = rivals.shape
+    powers, scratch = np.empty(K), np.empty(K)
+    total = 0.0
+    for i in range(n):
+        for k in range(K):
+            powers[k] = rivalry * factor * rivals[i, k]
+        exponentials(powers, scratch)
         norm = 0.0
         for k in range(K):
-            norm += rivals[k]
-        odds = math.exp(factor * (second - scores[i, best])) * (norm if rivalry == 1.0 else norm ** (1.0 / rivalry))
+            norm += powers[k]
+        odds = math.exp(factor * behind[i]) * (norm if rivalry == 1.0 else norm ** (1.0 / rivalry))
         share = 1.0 / (1.0 + odds)
-        if y[i] != best:
-            share *= odds * math.exp(rivalry * factor * (scores[i, y[i]] - shift)) / norm
-        total -= weights[i] * math.log((1.0 - background) * share + background * frequency[y[i]])
+        if own[i] < np.inf:
+            share *= odds * math.exp(rivalry * factor * own[i]) / norm
+        total -= weights[i] * math.log((1.0 - background) * share + background * often[i])
     return total

@@ -34,9 +34,11 @@ def pull_counts(count, prior, share, log_count, weight):
 def keeps_share(count, prior, share):
     """Whether every count is finite and at least this share of its prior."""
     for i in range(count.shape[0]):
+        n_below = 0
         for k in range(count.shape[1]):
-            if not (count[i, k] >= share * prior[i, k] and count[i, k] < np.inf):
-                return False
+            n_below += not (count[i, k] >= share * prior[i, k] and count[i, k] < np.inf)
+        if n_below > 0:
+            return False
     return True
 
 
@@ -44,9 +46,11 @@ def keeps_share(count, prior, share):
 def all_positive(count):
     """Whether every count is finite and above zero."""
     for i in range(count.shape[0]):
+        n_outside = 0
         for k in range(count.shape[1]):
-            if not 0.0 < count[i, k] < np.inf:
-                return False
+            n_outside += not 0.0 < count[i, k] < np.inf
+        if n_outside > 0:
+            return False
     return True
 
 
@@ -63,15 +67,18 @@ def weighed_logs(count, log_count, log_weight):
 @compiled
 def informations(count, usual, doubt, told):
     """told[w] = sum_k p_k log(p_k / usual_k), where p are the shares of the outcomes in count[w] and `doubt` usual words."""
+    shares, ratios = np.empty(len(usual)), np.empty(len(usual))
     for w in range(len(count)):
         total = doubt
         for k in range(len(usual)):
             total += count[w, k]
+        for k in range(len(usual)):
+            shares[k] = (count[w, k] + doubt * usual[k]) / total
+            ratios[k] = fast_log(shares[k] / usual[k])
         told[w] = 0.0
         for k in range(len(usual)):
-            share = (count[w, k] + doubt * usual[k]) / total
-            if share > 0.0:
-                told[w] += share * math.log(share / usual[k])
+            if shares[k] > 0.0:
+                told[w] += shares[k] * ratios[k]
 
 
 @compiled
