@@ -11,11 +11,14 @@ from .passes import score_one
 
 
 @compiled
-def fill_logs(numbers, logs):
-    """logs = log(numbers), for tables of any size."""
-    for i in range(numbers.shape[0]):
-        for k in range(numbers.shape[1]):
-            logs[i, k] = fast_log(numbers[i, k])
+def fill_state(given, count, weight, log_count):
+    """count = given, its sums over words and its logarithms, in one reading."""
+    weight[:] = 0.0
+    for i in range(given.shape[0]):
+        for k in range(given.shape[1]):
+            count[i, k] = given[i, k]
+            weight[k] += given[i, k]
+            log_count[i, k] = fast_log(given[i, k])
 
 
 @compiled
