@@ -63,9 +63,10 @@ def sum_words(words, values, table, sums):
         sum_four(words, values, table, min(first, K - WIDTH), sums)
         first += WIDTH
     for k in range(first, K):
-        sums[k] = 0.0
+        total = 0.0
         for p in range(len(words)):
-            sums[k] += values[p] * table[words[p], k]
+            total += values[p] * table[words[p], k]
+        sums[k] = total
 
 
 @inlined
