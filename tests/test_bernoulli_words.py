@@ -82,7 +82,7 @@ def scores_of(task: Problem, work) -> np.ndarray:
     places = word_rows(task.X)
     scores = np.empty((task.X.shape[0], task.model.n_outcomes))
     for i in range(len(scores)):
-        kernels.score_one(places, i, places[4], i, work, scores[i])
+        kernels.score_one(places, np.arange(len(scores)), i, places[4], work, scores[i])
     return scores - np.log(work.total[0])
 
 
@@ -112,7 +112,7 @@ def test_slopes_are_what_a_step_adds_to_the_score(prior):
         before, step = scores_of(task, work)[7, k], 1e-4 / share
         kernels.move_outcome(words, np.ones(len(words)), work, k, step, float(len(words)), buffer)
         after = np.empty(4)
-        kernels.score_one(places, 7, places[4], 7, work, after)
+        kernels.score_one(places, np.arange(8), 7, places[4], work, after)
         assert (after[k] - np.log(work.total[0]) - before) / step == pytest.approx(slope, rel=1e-2)
 
 

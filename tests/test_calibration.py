@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from suffice.choosing.calibration import best_rivalry, best_temperature, log_probabilities, shares
-from suffice.kernels.loops.measure import tempered_loss
+from suffice.kernels.loops.measure import tempered_loss, told_apart
 
 
 def scores_of(n=400, n_classes=6, seed=0):
@@ -51,7 +51,9 @@ def test_the_compiled_loss_is_that_of_the_probabilities(rivalry):
     frequency = shares(np.bincount(y, minlength=6))
     mixed = 0.9 * np.exp(log_probabilities(0.7 * scores, rivalry)) + 0.1 * frequency
     expected = -weights @ np.log(mixed[np.arange(len(y)), y])
-    assert tempered_loss(scores, y, weights, 0.7, rivalry, 0.1, frequency) == pytest.approx(expected, rel=1e-10)
+    assert tempered_loss(told_apart(scores, y), weights, 0.7, rivalry, 0.1, frequency[y]) == pytest.approx(
+        expected, rel=1e-10
+    )
 
 
 @pytest.mark.parametrize("y", [0, 1])
@@ -59,7 +61,7 @@ def test_the_compiled_loss_of_a_row_that_only_one_class_explains(y):
     """Other classes have the share of the background, and nothing is undefined."""
     scores, frequency = np.array([[3.0, -np.inf, -np.inf]]), np.full(3, 1 / 3)
     share = 0.9 * (y == 0) + 0.1 / 3
-    found = tempered_loss(scores, np.array([y]), np.ones(1), 0.7, 2.0, 0.1, frequency)
+    found = tempered_loss(told_apart(scores, np.array([y])), np.ones(1), 0.7, 2.0, 0.1, frequency[[y]])
     assert found == pytest.approx(-np.log(share))
 
 

@@ -76,9 +76,9 @@ def test_slopes_and_shares_are_those_of_a_step():
         slope, down, up = kernels.slope_and_shares(words, values, flat, k)
         step = 1e-4 / max(up, down)
         before, after = np.empty(3), np.empty(3)
-        length = kernels.score_one(rows, 4, values, 4, flat, before)
+        length = kernels.score_one(rows, np.arange(5), 4, values, flat, before)
         kernels.move_outcome(words, values, flat, k, step, length, buffer)
-        kernels.score_one(rows, 4, values, 4, flat, after)
+        kernels.score_one(rows, np.arange(5), 4, values, flat, after)
         normaliser = length**2 / moments.columns[0].weight[k]  # what the slope leaves out
         assert (after[k] - before[k]) / step == pytest.approx(slope - normaliser, rel=1e-3)
         moved = task.model.counts_of(task.model.moments_of_state(state))

@@ -161,6 +161,19 @@ def test_lanes_compute_number_by_number():
     np.testing.assert_array_equal(results.reshape(4, 4), [one + other, 3.0 * one, one / other, np.maximum(one, other)])
 
 
+@pytest.mark.parametrize("n_outcomes", [1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 20, 29, 52])
+def test_sums_in_lanes_are_the_product(n_outcomes):
+    generator = np.random.default_rng(n_outcomes)
+    table, places, values = (
+        generator.normal(size=(9, n_outcomes)),
+        np.array([8, 0, 3], np.uint32),
+        generator.normal(size=3),
+    )
+    sums = np.full(n_outcomes, np.nan)
+    words.sum_words(places, values, table, sums)
+    np.testing.assert_allclose(sums, values @ table[places], rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("strength", [0.002, 1.0])  # with the weak one counts change by more than SMALL
 @pytest.mark.parametrize("n_classes", [3, 4, 5, 8])
 @pytest.mark.parametrize(("loss", "softness"), [("ncll", 0.0), ("hinge", 0.0), ("hinge", 1.0)])

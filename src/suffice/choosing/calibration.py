@@ -60,12 +60,13 @@ def best_temperature(
     scores, y, weights, background: float = CLIP, frequency: np.ndarray | None = None, *, precision: float = 1e-3
 ) -> float:
     """The factor on the scores with the lowest log-loss (`background` of it uniform, or as frequent as given)."""
-    from ..kernels.loops.measure import tempered_loss
+    from ..kernels.loops.measure import tempered_loss, told_apart
 
     frequency = shares(np.zeros(scores.shape[1])) if frequency is None else frequency
+    apart, often = told_apart(scores, y), frequency[y]
 
     def loss(log_factor: float) -> float:
-        return tempered_loss(scores, y, weights, np.exp(log_factor), 1.0, background, frequency)
+        return tempered_loss(apart, weights, np.exp(log_factor), 1.0, background, often)
 
     return float(np.exp(minimize_scalar(loss, bounds=(-2.5, 3.0), method="bounded", options={"xatol": precision}).x))
 
@@ -81,18 +82,18 @@ def best_background(scores, y, weights, temperature: float, frequency, *, free: 
     A label that nothing in the row speaks for (a mistake, a document in another language, a number far outside the rest) costs a
     confident classifier without bound; the share says how often that happens. It is zero where it gains too little to count.
     """
-    from ..kernels.loops.measure import tempered_loss
+    from ..kernels.loops.measure import tempered_loss, told_apart
 
-    background = 0.0
+    background, apart, often = 0.0, told_apart(scores, y), frequency[y]
     for _ in range(2 if free else 1):
         factor = temperature
 
         def loss(log_share: float, factor: float = factor) -> float:
-            return tempered_loss(scores, y, weights, factor, 1.0, np.exp(log_share), frequency)
+            return tempered_loss(apart, weights, factor, 1.0, np.exp(log_share), often)
 
         found = minimize_scalar(loss, bounds=(-12.0, -1.0), method="bounded", options={"xatol": 1e-2})
         background = float(np.exp(found.x))
-        if not free and found.fun >= tempered_loss(scores, y, weights, factor, 1.0, 0.0, frequency) * (1 - ENOUGH):
+        if not free and found.fun >= tempered_loss(apart, weights, factor, 1.0, 0.0, often) * (1 - ENOUGH):
             return 0.0, temperature
         if free:
             temperature = best_temperature(scores, y, weights, background, frequency)
@@ -101,21 +102,22 @@ def best_background(scores, y, weights, temperature: float, frequency, *, free: 
 
 def best_rivalry(scores, y, weights, temperature: float, background: float, frequency) -> tuple[float, float, float]:
     """Temperature, rivalry and background with the lowest log-loss together; rivalry 1 where more gains too little to count."""
-    from ..kernels.loops.measure import tempered_loss
+    from ..kernels.loops.measure import tempered_loss, told_apart
 
     given = (temperature, 1.0, background)
     if scores.shape[1] < 3:
         return given
+    apart, often = told_apart(scores, y), frequency[y]
 
     def loss(logs: np.ndarray) -> float:
-        return tempered_loss(scores, y, weights, *np.exp(logs), frequency)
+        return tempered_loss(apart, weights, *np.exp(logs), often)
 
     start = np.log([temperature, 1.2, max(background, 1e-4)])
     corners = np.vstack([start, start + np.diag([-0.1, 0.5, 1.0])])
     options = {"initial_simplex": corners, "xatol": 1e-2, "fatol": 1e-5, "maxfev": 150}
     limits = [(None, None), (0.0, np.log(MAX_RIVALRY)), (-12.0, -1.0)]
     found = minimize(loss, start, method="Nelder-Mead", bounds=limits, options=options)
-    if not found.fun < tempered_loss(scores, y, weights, *given, frequency) * (1 - ENOUGH):
+    if not found.fun < tempered_loss(apart, weights, *given, often) * (1 - ENOUGH):
         return given
     temperature, rivalry, background = map(float, np.exp(found.x))
     return temperature, rivalry, background

@@ -243,11 +243,11 @@ class Multinomial(Family):
 
     @override
     def state_of(self, moments: Moments) -> tuple:
-        from ..kernels.words.tables import fill_logs
+        from ..kernels.words.tables import fill_state
 
-        count, weight = np.array(moments.count, order="C"), moments.weight
-        log_count = np.empty_like(count)
-        fill_logs(count, log_count)
+        given = np.ascontiguousarray(moments.count)
+        count, log_count, weight = np.empty_like(given), np.empty_like(given), np.empty(self.n_outcomes)
+        fill_state(given, count, weight, log_count)
         return count, weight, log_count, np.log(weight)
 
     @override

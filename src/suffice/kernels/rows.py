@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .compile import compiled
+from .compile import compiled, inlined
 
 
 @compiled
@@ -27,13 +27,23 @@ def scatter_row(X, i):
     return buffer
 
 
-@compiled
+@inlined
 def pairs_row(X, i):
-    words, values = rooted_row(X, i)
-    factor, filled = X[3][i], X[4][: len(values)]
-    for position in range(len(values)):
-        filled[position] = factor * values[position]
-    return words, filled
+    indptr, indices, data, factors, buffer, roots = X
+    first, last, factor = indptr[i], indptr[i + 1], factors[i]
+    filled = buffer[: last - first]
+    if roots == 0:
+        for position in range(len(filled)):
+            filled[position] = factor * data[first + position]
+    else:
+        for position in range(len(filled)):
+            filled[position] = math.sqrt(data[first + position])
+        for _ in range(1, roots):
+            for position in range(len(filled)):
+                filled[position] = math.sqrt(filled[position])
+        for position in range(len(filled)):
+            filled[position] *= factor
+    return indices[first:last], filled
 
 
 @compiled
@@ -81,11 +91,19 @@ def column_sums(rows, weights, n_rows, squares):
 
 @compiled
 def add_weighted(rows, shares, sums):
-    """sums[w, k] += sum_i x_iw shares_ik."""
+    """sums[w, k] += sum_i x_iw shares_ik; of many outcomes most have no share in a row."""
+    has_share = np.empty(shares.shape[1], np.int64)
     for i in range(len(shares)):
+        n_shares = 0
+        for k in range(shares.shape[1]):
+            if shares[i, k] != 0.0:
+                has_share[n_shares] = k
+                n_shares += 1
+        if n_shares == 0:
+            continue
         words, values = pairs_row(rows, i)
         for p in range(len(words)):
-            for k in range(shares.shape[1]):
+            for k in has_share[:n_shares]:
                 sums[words[p], k] += values[p] * shares[i, k]
 
 

@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from ..compile import ForLoss, compiled
-from ..machine.fast_exp import LOWEST, exponentials
+from ..machine.fast_exp import exponentials
 
+CHUNK = 64  # rows whose exponentials are taken together
 FIELDS = ("loss", "labelled", "nll", "ncll", "hinge", "correct", "gap")
 
 
@@ -58,11 +59,11 @@ measure_rows = ForLoss(measure_each)
 
 
 @compiled
-def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
-    """sum_i weight_i log-loss_i of probabilities as `calibration` makes them of the scores (`factor` is the temperature)."""
+def told_apart(scores, y):
+    """(rivals (n, K), behind (n,), own (n,)) of scores: less that of the second best, -inf for the best; the second best less the best;
+    and the label's among the rivals, inf where it is the best."""
     n, K = scores.shape
-    rivals, scratch = np.empty(K), np.empty(K)
-    total = 0.0
+    rivals, behind, own = np.empty((n, K)), np.empty(n), np.empty(n)
     for i in range(n):
         best = 0
         for k in range(1, K):
@@ -74,15 +75,42 @@ def tempered_loss(scores, y, weights, factor, rivalry, background, frequency):
                 second = max(second, scores[i, k])
         shift = second if second > -np.inf else 0.0  # every rival is impossible
         for k in range(K):
-            rivals[k] = rivalry * factor * (scores[i, k] - shift)
-        rivals[best] = LOWEST
-        exponentials(rivals, scratch)
-        norm = 0.0
-        for k in range(K):
-            norm += rivals[k]
-        odds = math.exp(factor * (second - scores[i, best])) * (norm if rivalry == 1.0 else norm ** (1.0 / rivalry))
-        share = 1.0 / (1.0 + odds)
-        if y[i] != best:
-            share *= odds * math.exp(rivalry * factor * (scores[i, y[i]] - shift)) / norm
-        total -= weights[i] * math.log((1.0 - background) * share + background * frequency[y[i]])
+            rivals[i, k] = scores[i, k] - shift
+        rivals[i, best] = -np.inf
+        behind[i] = second - scores[i, best]
+        own[i] = np.inf if y[i] == best else rivals[i, y[i]]
+    return rivals, behind, own
+
+
+@compiled
+def tempered_loss(apart, weights, factor, rivalry, background, often):
+    """sum_i weight_i log-loss_i of probabilities as `calibration` makes them of scores that were `told_apart`.
+
+    `factor` is the temperature, often_i the frequency of the label.
+    """
+    rivals, behind, own = apart
+    n, K = rivals.shape
+    powers, scratch = np.empty(CHUNK * K), np.empty(CHUNK * K)
+    second, label = np.empty(CHUNK), np.empty(CHUNK)
+    total = 0.0
+    for first in range(0, n, CHUNK):
+        m = min(CHUNK, n - first)
+        cells = rivals[first : first + m].reshape(-1)
+        for j in range(m * K):
+            powers[j] = rivalry * factor * cells[j]
+        for i in range(m):
+            second[i] = factor * behind[first + i]
+            label[i] = rivalry * factor * min(own[first + i], 0.0)
+        exponentials(powers[: m * K], scratch[: m * K])
+        exponentials(second[:m], scratch[:m])
+        exponentials(label[:m], scratch[:m])
+        for i in range(m):
+            norm = 0.0
+            for j in range(i * K, (i + 1) * K):
+                norm += powers[j]
+            odds = second[i] * (norm if rivalry == 1.0 else norm ** (1.0 / rivalry))
+            share = 1.0 / (1.0 + odds)
+            if own[first + i] < np.inf:
+                share *= odds * label[i] / norm
+            total -= weights[first + i] * math.log((1.0 - background) * share + background * often[first + i])
     return total

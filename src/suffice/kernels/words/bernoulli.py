@@ -23,14 +23,17 @@ from .bernoulli_work import (
     settle,
     shift_powers,
 )
-from .passes import AHEAD, LARGE
+from .passes import LARGE
 from .passes import bind as bind_passes
 from .stochastic import bind as bind_stochastic
 
+AHEAD = 12  # words from now that are fetched from memory
+
 
 @compiled
-def score_one(rows, i, values, following, state, scores):
-    """Fill the scores of row i (up to a constant) before row `following`; return its number of words."""
+def score_one(rows, order, t, values, state, scores):
+    """Fill the scores of row order[t] (up to a constant); return its number of words."""
+    i, following = order[t], order[min(t + 1, len(order) - 1)]
     indptr, indices, _, _, _, _ = rows
     K = len(scores)
     width = K * 8

@@ -3,14 +3,14 @@
 The readable twin is `suffice.kernels.families.complement`.
 """
 
-from ..compile import bound, compiled
+from ..compile import bound, compiled, inlined
 from . import passes as own
 from . import stochastic as stochastic
 
 
-@compiled
-def score_one(rows, i, values, following, state, scores):
-    length = own.score_one(rows, i, values, following, state, scores)
+@inlined
+def score_one(rows, order, t, values, state, scores):
+    length = own.score_one(rows, order, t, values, state, scores)
     log_mass = state[6]
     for k in range(len(scores)):
         scores[k] = 2.0 * log_mass[k] - scores[k]

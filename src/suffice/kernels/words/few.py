@@ -8,10 +8,9 @@ those of `suffice.kernels.words.passes`.
 
 import numpy as np
 
-from ..compile import ForLoss, compiled
+from ..compile import ForLoss, compiled, inlined
 from ..machine.fast_log import fast_log
 from ..machine.lanes import WIDTH, add, larger, load, over, spread, store, times
-from ..machine.prefetch import prefetch
 from . import passes as own
 
 # places in a block of a record, and in one of what a row finds: sums of x log count and of x^2 / count, the largest x / count
@@ -27,7 +26,7 @@ def place_of(k):
     return k // WIDTH * BLOCK + k % WIDTH
 
 
-@compiled
+@inlined
 def read_block(words, values, records, size, first, found):
     """Sums over the words of a row, of the four outcomes whose block is the one from place `first` on."""
     score = spread(0.0)
@@ -45,13 +44,12 @@ def read_block(words, values, records, size, first, found):
     store(found, first + SHARE, most)
 
 
-@compiled
-def score_one(rows, i, values, following, state, scores):
-    indptr, indices, data, _, _, _ = rows
+@inlined
+def score_one(rows, order, t, values, state, scores):
+    indptr, indices, _, _, _, _ = rows
     log_weight, log_mass, records, found = state[5], state[6], state[7], state[8]
-    for place in range(np.int64(indptr[following]), np.int64(indptr[following + 1]), 8):
-        prefetch(indices, place * indices.itemsize)
-        prefetch(data, place * 8)
+    own.fetch_words(rows, order[min(t + 2, len(order) - 1)])
+    i = order[t]
     words = indices[indptr[i] : indptr[i + 1]]
     for first in range(0, len(found), BLOCK):
         read_block(words, values, records, len(found), first, found)
@@ -63,7 +61,7 @@ def score_one(rows, i, values, following, state, scores):
     return length
 
 
-@compiled
+@inlined
 def slope_and_shares(words, values, state, k):
     """As they were found with the scores."""
     rate, found, place = 1.0 / state[0][k], state[8], place_of(k)
@@ -88,7 +86,7 @@ def move_outcome(words, values, records, size, place, step, buffer):
         records[cell + RATE] = rates[p]
 
 
-@compiled
+@inlined
 def move_block_a_little(words, values, records, size, first, steps):
     """Steps of four outcomes where no count changes by more than its share SMALL: logarithms by the series of log(1 + t)."""
     step = load(steps, first)
@@ -109,7 +107,7 @@ def move_block_a_little(words, values, records, size, first, steps):
         store(records, block + RATE, over(one, cells))
 
 
-@compiled
+@inlined
 def move_outcomes(words, values, state, active, delta, n, scale, length, _):
     mass, _, _, weight, _, log_weight, log_mass, records, found, steps, largest, buffer = state
     steps[:] = 0.0

@@ -20,87 +20,91 @@ import math
 
 import numpy as np
 
-from ..compile import ForLoss, bound, compiled
+from ..compile import ForLoss, bound, compiled, inlined
 from ..loops.incremental import BOUNDARY
 from ..machine.fast_log import fast_log
+from ..machine.lanes import WIDTH, add, of_width, store, times
 from ..machine.prefetch import LINE, prefetch
 from ..rows import pairs_row
 
 DOWNWARDS = 1.3  # log is steeper downwards than its slope says
 FLOOR = 1e-12
-AHEAD = 12  # words from now that are fetched from memory
 LARGE = 2**18  # cells of a table that no near cache holds: fetching ahead pays
 WORDS = 1.0  # what a step adds of its row's words; complements take them off
 
 
-@compiled
-def score_row(words, values, log_count, log_weight, log_mass, scores):
-    """Fill the scores of one row; return its length |x|."""
-    K = len(scores)
-    length = 0.0
-    for k in range(K):
-        scores[k] = log_mass[k]
-    n_fours = len(words) & ~3
-    for p in range(0, n_fours, 4):
-        a, b, c, d = words[p], words[p + 1], words[p + 2], words[p + 3]
-        u, v, w, x = values[p], values[p + 1], values[p + 2], values[p + 3]
-        length += (u + v) + (w + x)
-        for k in range(K):
-            scores[k] += (u * log_count[a, k] + v * log_count[b, k]) + (w * log_count[c, k] + x * log_count[d, k])
-    for p in range(n_fours, len(words)):
-        length += values[p]
-        for k in range(K):
-            scores[k] += values[p] * log_count[words[p], k]
-    for k in range(K):
-        scores[k] -= length * log_weight[k]
-    return length
+def summed(words, values, table, first, sums):
+    """sums_k = sum_w x_w table_wk for the outcomes k of the lanes that begin at `first`."""
+    K = len(sums)
+    found = spread(0.0)
+    for p in range(len(words)):
+        found = add(found, times(spread(values[p]), load(table, np.int64(words[p]) * K + first)))
+    store(sums, first, found)
 
 
-@compiled
-def score_row_ahead(rows, i, values, following, log_count, log_weight, log_mass, scores):
-    """`score_row`, while the rows of the table that will be read AHEAD words from now are on their way."""
+sum_four, sum_eight, sum_sixteen = (
+    bound(summed, str(width), load=load, spread=spread)
+    for width, (load, spread) in ((width, of_width(width)) for width in (WIDTH, 8, 16))
+)
+
+
+@inlined
+def sum_words(words, values, table, sums):
+    """sums_k = sum_w x_w table_wk, with outcomes in vector lanes; the last four of them are done together, whoever did some before."""
+    K = len(sums)
+    first = 0
+    while K - first >= 16:
+        sum_sixteen(words, values, table, first, sums)
+        first += 16
+    if K - first >= 8:
+        sum_eight(words, values, table, first, sums)
+        first += 8
+    while first < K and K >= WIDTH:
+        sum_four(words, values, table, min(first, K - WIDTH), sums)
+        first += WIDTH
+    for k in range(first, K):
+        total = 0.0
+        for p in range(len(words)):
+            total += values[p] * table[words[p], k]
+        sums[k] = total
+
+
+@inlined
+def fetch_words(rows, i):
+    """Have the words of row i on their way."""
     indptr, indices, data, _, _, _ = rows
-    K = len(scores)
-    width = K * 8
-    first, last = np.int64(indptr[i]), np.int64(indptr[i + 1])
-    soon = np.int64(indptr[following])
-    soon_last = np.int64(indptr[following + 1]) - 1
-    for place in range(soon, soon_last + 1, 8):
-        prefetch(indices, place * 4)
+    for place in range(np.int64(indptr[i]), np.int64(indptr[i + 1]), 8):
+        prefetch(indices, place * indices.itemsize)
         prefetch(data, place * 8)
+
+
+@inlined
+def fetch_cells(rows, i, table):
+    """Have what a table holds for the words of row i on its way."""
+    indptr, indices, _, _, _, _ = rows
+    width = table.shape[1] * 8
+    for place in range(np.int64(indptr[i]), np.int64(indptr[i + 1])):
+        offset = np.int64(indices[place]) * width
+        for line in range(0, width, LINE):
+            prefetch(table, offset + line)
+
+
+@inlined
+def score_one(rows, order, t, values, state, scores):
+    """Fill the scores of row order[t] (up to a constant); return its length |x|. `values` are those of its words."""
+    mass, total, count, weight, log_count, log_weight, log_mass = state
+    indptr, indices, data, _, _, _ = rows
+    i = order[t]
+    fetch_words(rows, order[min(t + 2, len(order) - 1)])
+    if log_count.size > LARGE:
+        fetch_cells(rows, order[min(t + 1, len(order) - 1)], log_count)
     length = 0.0
-    for k in range(K):
-        scores[k] = 0.0
-    fours = first + ((last - first) & ~3)
-    for p in range(first, fours, 4):
-        for q in range(p + AHEAD, p + AHEAD + 4):
-            place = q if q < last else max(min(soon + q - last, soon_last), first)
-            offset = np.int64(indices[place]) * width
-            for line in range(0, width, LINE):
-                prefetch(log_count, offset + line)
-        a, b, c, d = indices[p], indices[p + 1], indices[p + 2], indices[p + 3]
-        at = p - first
-        u, v, w, x = values[at], values[at + 1], values[at + 2], values[at + 3]
-        length += (u + v) + (w + x)
-        for k in range(K):
-            scores[k] += (u * log_count[a, k] + v * log_count[b, k]) + (w * log_count[c, k] + x * log_count[d, k])
-    for p in range(fours, last):
-        length += values[p - first]
-        for k in range(K):
-            scores[k] += values[p - first] * log_count[indices[p], k]
-    for k in range(K):
+    for value in values:
+        length += value
+    sum_words(indices[indptr[i] : indptr[i + 1]], values, log_count, scores)
+    for k in range(len(scores)):
         scores[k] += log_mass[k] - length * log_weight[k]
     return length
-
-
-@compiled
-def score_one(rows, i, values, following, state, scores):
-    """Fill the scores of row i (up to a constant) before row `following`; return its length |x|. `values` are those of its words."""
-    mass, total, count, weight, log_count, log_weight, log_mass = state
-    if log_count.size > LARGE:
-        return score_row_ahead(rows, i, values, following, log_count, log_weight, log_mass, scores)
-    indptr, indices, _, _, _, _ = rows
-    return score_row(indices[indptr[i] : indptr[i + 1]], values, log_count, log_weight, log_mass, scores)
 
 
 @compiled
@@ -164,10 +168,9 @@ def dual_loop(rows, y, weights, order, multipliers, state, settings, tolerance, 
         i = order[t]
         if weights[i] <= 0.0:
             continue
-        following = order[min(t + 1, len(order) - 1)]
         own = multipliers[i]
         words, values = pairs_row(rows, i)
-        length = score_one(rows, i, values, following, state, scores)
+        length = score_one(rows, order, t, values, state, scores)
         n, norm, largest, slack[i] = select(scores, own, y[i], settings, tolerance, posterior, active, moves)
         if NEEDS_SLOPES and n > 0:
             for j in range(n):

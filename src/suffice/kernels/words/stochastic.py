@@ -61,7 +61,7 @@ def stochastic_loop(rows, y, weights, order, rates, state, settings, least):
     for t in range(len(order)):
         i = order[t]
         words, values = pairs_row(rows, i)
-        score_one(rows, i, values, order[min(t + 1, len(order) - 1)], state, scores)
+        score_one(rows, order, t, values, state, scores)
         norm = weigh_largest(scores, y[i], settings, least, signed)
         if norm == 0.0:
             continue

@@ -11,11 +11,14 @@ from .passes import score_one
 
 
 @compiled
-def fill_logs(numbers, logs):
-    """logs = log(numbers), for tables of any size."""
-    for i in range(numbers.shape[0]):
-        for k in range(numbers.shape[1]):
-            logs[i, k] = fast_log(numbers[i, k])
+def fill_state(given, count, weight, log_count):
+    """count = given, its sums over words and its logarithms, in one reading."""
+    weight[:] = 0.0
+    for i in range(given.shape[0]):
+        for k in range(given.shape[1]):
+            count[i, k] = given[i, k]
+            weight[k] += given[i, k]
+            log_count[i, k] = fast_log(given[i, k])
 
 
 @compiled
@@ -34,9 +37,11 @@ def pull_counts(count, prior, share, log_count, weight):
 def keeps_share(count, prior, share):
     """Whether every count is finite and at least this share of its prior."""
     for i in range(count.shape[0]):
+        n_below = 0
         for k in range(count.shape[1]):
-            if not (count[i, k] >= share * prior[i, k] and count[i, k] < np.inf):
-                return False
+            n_below += not (count[i, k] >= share * prior[i, k] and count[i, k] < np.inf)
+        if n_below > 0:
+            return False
     return True
 
 
@@ -44,9 +49,11 @@ def keeps_share(count, prior, share):
 def all_positive(count):
     """Whether every count is finite and above zero."""
     for i in range(count.shape[0]):
+        n_outside = 0
         for k in range(count.shape[1]):
-            if not 0.0 < count[i, k] < np.inf:
-                return False
+            n_outside += not 0.0 < count[i, k] < np.inf
+        if n_outside > 0:
+            return False
     return True
 
 
@@ -63,15 +70,18 @@ def weighed_logs(count, log_count, log_weight):
 @compiled
 def informations(count, usual, doubt, told):
     """told[w] = sum_k p_k log(p_k / usual_k), where p are the shares of the outcomes in count[w] and `doubt` usual words."""
+    shares, ratios = np.empty(len(usual)), np.empty(len(usual))
     for w in range(len(count)):
         total = doubt
         for k in range(len(usual)):
             total += count[w, k]
+        for k in range(len(usual)):
+            shares[k] = (count[w, k] + doubt * usual[k]) / total
+            ratios[k] = fast_log(shares[k] / usual[k])
         told[w] = 0.0
         for k in range(len(usual)):
-            share = (count[w, k] + doubt * usual[k]) / total
-            if share > 0.0:
-                told[w] += share * math.log(share / usual[k])
+            if shares[k] > 0.0:
+                told[w] += shares[k] * ratios[k]
 
 
 @compiled
@@ -91,6 +101,6 @@ def score_rows(rows, which, state, scores):
     log_total = math.log(total[0])
     for j in range(len(which)):
         _, values = pairs_row(rows, which[j])
-        score_one(rows, which[j], values, which[min(j + 1, len(which) - 1)], state, scores[j])
+        score_one(rows, which, j, values, state, scores[j])
         for k in range(len(mass)):
             scores[j, k] -= log_total
