@@ -35,7 +35,10 @@ REORDER = {"reassoc", "contract", "nsz"}
 
 
 def compiled(function, **options):
-    """`numba.njit` with our options, without an entry for C that nobody calls; the digest in the name keeps the cache honest."""
+    """`numba.njit` with our options, without an entry for C that nobody calls; the digest in the name keeps the cache honest.
+
+    Kernels copy arrays in loops: `a[:] = b` compiles the strings of its error message, two seconds in every process.
+    """
     function.__qualname__ = f"{function.__qualname__}_{SOURCE_DIGEST}"
     settings = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True} | options
     made = numba.njit(**settings)(function)

@@ -36,14 +36,11 @@ SCORE, SMOOTH, FILTER = 0, 1, 2  # log-likelihoods only; all expectations; poste
 def forward_block(lane, start, A, At, t0, b, past, current, inverse, counts, prediction, total, ones):
     """alpha before every step of a block (`past`), 1 / c, and what counts; `current`: the message that comes in, and that goes out.
 
-    past[:, i + 1] is alpha c of step i, to be multiplied by inverse[i]; past[:, 0] and `current` are alpha itself.
+    past[:, i + 1] is alpha c of step i, to be multiplied by inverse[i]; past[:, 0] and `current` come in as alpha itself.
     """
     base, length, first, last, fresh = lane
     S, h, W = b.shape
     after = current.reshape(S, 1, W)
-    for j in range(S):
-        for w in range(W):
-            past[j, 0, w] = current[j, w]
     for i in range(h):
         t = t0 + i
         scale = inverse[i - 1] if i > 0 else ones[:W]
@@ -208,7 +205,7 @@ def run_batch(
             fill(source, table, tops, base, length, t0, loaded, cells, phi, b, top)
             for j in range(S):
                 for w in range(W):
-                    current[j, w] = messages[block, j, w]
+                    current[j, w] = past[j, 0, w] = messages[block, j, w]
             forward_block(lane, start, A, At, t0, b, past, current, inverse, counts, prediction, total, ones)
         if sweep < n_blocks:
             for j in range(S):
