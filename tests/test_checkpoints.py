@@ -64,9 +64,9 @@ def numbers(n=4000):
     return rng.normal(size=(n, 4)) * rng.uniform(0.5, 2.0, 4) + 1.2 * y[:, None], y
 
 
-def few_numbers():
+def fewest_numbers():
     X, y = numbers()
-    return X[:150], y[:150]
+    return X[:40], y[:40]
 
 
 @functools.cache
@@ -91,7 +91,7 @@ CASES = {
     "MultinomialNB": (suffice.MultinomialNB(loss="ncll", tol=1e-6), corpus),
     "MultinomialNB, two threads": (suffice.MultinomialNB(loss="hinge", n_jobs=2), corpus),
     "TextClassifier": (suffice.TextClassifier(), texts),
-    "TableClassifier": (suffice.TableClassifier(), few_numbers),
+    "TableClassifier": (suffice.TableClassifier(), fewest_numbers),
     "GaussianNB, unlabelled": (suffice.GaussianNB(), some_unlabelled),
     "LDAClassifier": (suffice.LDAClassifier(loss="hinge", n_topics=4, tol=1e-6), words),
     "MixtureClassifier": (suffice.MixtureClassifier(n_components=4), numbers),

@@ -10,13 +10,17 @@ import sys
 
 import numpy as np
 import pytest
+from numba.core import types
 from numba.core.dispatcher import Dispatcher
 
+import suffice
 import suffice.kernels
-from suffice.kernels.compile import REORDER
+from suffice.families.gaussian_diagonal import GaussianDiagonal
+from suffice.kernels.compile import REORDER, compiled
 from suffice.kernels.families import gaussian_diagonal
 from suffice.kernels.machine.softmax import softmax
-from suffice.kernels.structures import mixture, topics_incremental
+from suffice.kernels.structures import mixture, mixture_sums, topics_incremental
+from suffice.structures.joint import Joint, loops
 
 NEAR, FAR = (0, 16, 48, 64), (4096,)  # bytes from one array to the next
 K, Z, N_WORDS = 8, 2, 30
@@ -199,3 +203,38 @@ def test_compiling_is_said_once_and_what_is_cached_is_not(tmp_path):
     ]
     assert [run.stdout for run in runs] == ["3.0 3\n"] * 2
     assert [run.stderr.count("compiling for this machine") for run in runs] == [1, 0]
+
+
+@compiled
+def shifted(x, by):
+    return x + by
+
+
+def test_a_constant_is_compiled_as_any_number():
+    """As another kernel asks for it: `shifted(x, 1)` and `shifted(x, n)`."""
+    for number in (types.literal(1), types.int64):
+        shifted.get_call_template((types.float64, number), {})
+    assert shifted.signatures == [(types.float64, types.int64)]
+
+
+def test_rows_however_they_lie_take_one_compiled_loop():
+    """Rows by columns, every second row, a file mapped for reading: each was compiled for anew, for seconds."""
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(40, 2)), np.arange(40) % 2
+    wide = np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)
+    closed = X.copy()
+    closed.flags.writeable = False
+    ways = [X, np.asfortranarray(X), wide[::2, ::2], closed]
+    joint = Joint.of(GaussianDiagonal.for_data(X, 2))
+    start = joint.statistics(X, y, np.ones(40))
+    scores = [joint.scores(start, way) for way in ways[:3]]
+    found = loops(joint.modules, "dense")["score_rows"].signatures
+    assert len({str(signature[0]) for signature in found if signature[0].mutable}) == 1
+    mixtures = [
+        suffice.GaussianMixture(2, covariance_type="spherical", random_state=0).fit(way).score_samples(X)
+        for way in ways
+    ]
+    for own, first in [(scores, scores[0]), (mixtures, mixtures[0])]:
+        for each in own:
+            np.testing.assert_array_equal(each, first)
+    assert len(mixture_sums.bind("squares")[0].signatures) == 1

@@ -163,7 +163,7 @@ ANSWERS = {  # of models of tables with other answers than probabilities of clas
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ANSWERS)
 def test_other_models_of_tables_give_the_same_bits_and_refuse_another_order(name):
-    columns, y = mixed_columns(int(np.random.default_rng().integers(10**6)))
+    columns, y = mixed_columns(int(np.random.default_rng().integers(10**6)), 30)
     y = np.random.default_rng(0).normal(size=len(y)) + (y == "yes")
     make, ask = ANSWERS[name]
     found = {}

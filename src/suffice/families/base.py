@@ -83,7 +83,7 @@ class Family(ABC):
     def rows_of(self, X) -> tuple[Any, str]:
         """X as the kernels read it, and the name of that layout (`suffice.kernels.rows`)."""
         if isinstance(X, np.ndarray):
-            return X, "dense"
+            return np.ascontiguousarray(X), "dense"
         return (X.indptr, X.indices, X.data, np.empty(X.shape[1])), "scatter"
 
     # -- the two coordinate systems -----------------------------------------------------------------------------------

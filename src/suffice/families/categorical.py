@@ -208,9 +208,9 @@ class Categorical(Family):
 
     @override
     def state_of(self, moments: Moments) -> tuple:
-        weight = self.block_sums(moments.count)
-        count = np.ascontiguousarray(moments.count.copy())
-        return count, weight, np.log(count), np.log(weight), self.offset
+        count = np.array(moments.count, order="C")
+        weight = np.ascontiguousarray(self.block_sums(count))
+        return count, weight, np.log(count), np.log(weight), self.offset.copy()
 
     @override
     def moments_of_state(self, state: tuple) -> Moments:

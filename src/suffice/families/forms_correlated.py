@@ -89,7 +89,10 @@ class TiedForm(FullForm):
     @override
     def of_whitening(self, constant, mean, whitening):
         centres = mean @ whitening
-        return constant - 0.5 * (centres**2).sum(axis=1), (whitening, np.ascontiguousarray(centres.T))
+        return constant - 0.5 * (centres**2).sum(axis=1), (
+            np.ascontiguousarray(whitening),
+            np.ascontiguousarray(centres.T),
+        )
 
     @override
     def scores(self, phi, theta):

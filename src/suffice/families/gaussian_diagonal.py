@@ -26,7 +26,7 @@ from .conjugates import NormalGamma, wide
 from .forms import LOG_2PI, SquareForm
 from .points import standardised, weighted_means
 from .records import Record
-from .rows import chunks, dense, location_of
+from .rows import as_read, chunks, dense, location_of
 
 LEAST_SQUARE = 1e-200  # of a column: smaller ones are zero up to rounding
 MIN_VARIANCE = 1e-6  # of the pooled variance: the smallest a prior may ask for
@@ -129,7 +129,7 @@ class GaussianDiagonal(Columns):
         total = Moments(np.zeros(shape), np.zeros(shape), np.zeros(shape))
         for rows in chunks(X):  # sums of chunks, so that rounding does not grow with the rows
             part = Moments(np.zeros(shape), np.zeros(shape), np.zeros(shape))
-            own = np.ascontiguousarray(dense(X[rows])), self.location, outcomes[rows], weights[rows]
+            own = as_read(dense(X[rows])), as_read(self.location), outcomes[rows], weights[rows]
             add_labelled(*own, part.weight, part.first, part.second)
             total = total + part
         return total

@@ -146,7 +146,7 @@ class GaussianTied(GaussianCorrelated):
         precision = np.ascontiguousarray(np.linalg.inv(covariance))
         linear = mean @ precision
         square = (linear * mean).sum(axis=1)
-        return moments.weight.copy(), mean, covariance, precision, constant, linear, square, self.location
+        return moments.weight.copy(), mean, covariance, precision, constant, linear, square, self.location.copy()
 
     @override
     def moments_of_state(self, state: tuple) -> Moments:

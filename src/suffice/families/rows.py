@@ -21,6 +21,13 @@ def dense(X) -> np.ndarray:
     return X if isinstance(X, np.ndarray) else X.toarray()
 
 
+def as_read(array: np.ndarray) -> np.ndarray:
+    """The array in C order and read-only: one type for the compiler, whoever holds the numbers and however they lie."""
+    found = np.ascontiguousarray(array).view()
+    found.flags.writeable = False
+    return found
+
+
 def any_missing(X) -> bool:
     """Whether a dense or sparse X has a cell that is NaN."""
     values = X if isinstance(X, np.ndarray) else X.data

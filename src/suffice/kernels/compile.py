@@ -20,6 +20,7 @@ from threading import RLock
 from typing import Any
 
 import numba
+from numba.core.types import unliteral
 
 from .cache import cache_of
 
@@ -34,19 +35,34 @@ REORDER = {"reassoc", "contract", "nsz"}
 
 
 def compiled(function, **options):
-    """`numba.njit` with our options, without an entry for C that nobody calls; the digest in the name keeps the cache honest."""
+    """`numba.njit` with our options, without an entry for C that nobody calls; the digest in the name keeps the cache honest.
+
+    Kernels copy arrays in loops: `a[:] = b` compiles the strings of its error message, two seconds in every process.
+    """
     function.__qualname__ = f"{function.__qualname__}_{SOURCE_DIGEST}"
     settings = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True} | options
     made = numba.njit(**settings)(function)
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return made
     made._cache = cache_of(function)  # as `cache=True` does it
+    by_types = made.get_call_template
+    made.get_call_template = lambda args, named: by_types(*plain(args, named))
     return made
+
+
+def plain(args, named) -> tuple[tuple, dict]:
+    """The types of a call from another kernel, a constant's as that of any number: else `f(x, 0)` and `f(x, n)` compile f twice."""
+    return tuple(map(unliteral, args)), {name: unliteral(each) for name, each in named.items()}
 
 
 def inlined(function):
     """`compiled` for a kernel that a loop calls once a row: a call hands over seven numbers for every array."""
     return compiled(function, forceinline=True)
+
+
+def merged(function):
+    """`compiled` for a part of one loop that nobody else calls: its lines stand in the loop's own code, or both would be compiled."""
+    return compiled(function, inline="always")
 
 
 def summing(function):

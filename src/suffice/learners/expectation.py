@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engines.threads import Engine, shards
+from ..families.rows import as_read
 from ..kernels.compile import ForLoss
 from ..kernels.structures.mixture import group_scores, posteriors, weigh_groups
 from ..kernels.structures.mixture_sums import bind
@@ -107,8 +108,9 @@ class Rows:
         if found is None:
             return None
         kind, rows, extra = found
+        rows = as_read(rows) if isinstance(rows, np.ndarray) else rows
         others = (form.chunk, form.size, *coefficients, self.labels, self.width, self.weights)
-        return Kernel(*bind(kind), (rows, extra), others)
+        return Kernel(*bind(kind), (rows, as_read(extra)), others)
 
     def loss(self, coefficients, loss: Loss) -> tuple[float, Any]:
         """The sum of a loss over groups, and its signed statistics: minus its gradient in the natural parameters."""

@@ -18,6 +18,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from ..families.rows import as_read
 from .labels import is_missing
 
 DAY = 86_400_000_000.0  # microseconds
@@ -87,9 +88,7 @@ def _side_by_side_compiled(columns: list[np.ndarray], found: np.ndarray) -> np.n
     """Some columns at once, so that whole lines of the cache are written; the last ones may be written twice."""
     from ..kernels.rows import place_columns  # compiled: not before it is needed
 
-    own = [np.ascontiguousarray(column).view() for column in columns]
-    for column in own:
-        column.flags.writeable = False  # one type for the compiler, whoever holds the numbers
+    own = [as_read(column) for column in columns]
     starts = [*range(0, len(own) - WIDTH, WIDTH), len(own) - WIDTH]
     for first in range(0, len(found), 8 * CACHED):
         for j in starts:

@@ -28,7 +28,7 @@ def source_of(form: Any, coefficients: tuple, rows: slice, evidence: np.ndarray 
         centres = centres if kind == "products" else centres.T
     if kind != "categories":
         theta = theta.T
-    location = np.zeros(X.shape[1]) if len(extra) == 0 else np.asarray(extra, dtype=float)
+    location = np.zeros(X.shape[1]) if len(extra) == 0 else own(extra)
     return (
         KINDS[kind], own(X[rows]), location, own(theta),
         own(centres), own(constant), NOTHING if evidence is None else own(evidence[rows]),

@@ -71,7 +71,9 @@ def curve(state, row, delta, rate, moved, scratch):
     gram, copy, order = scratch[3], scratch[4], scratch[5]
     K = len(weight)
     whole = np.sum(weight)
-    copy[:] = gram
+    for k in range(K):
+        for other in range(K):
+            copy[k, other] = gram[k, other]
     log_ratio = 0.0
     for position in range(gains_first(delta, order)):
         k = order[position]

@@ -21,7 +21,7 @@ a piece that was cut out of a long sequence. `fresh`: it begins where the sequen
 
 import numpy as np
 
-from ..compile import compiled
+from ..compile import compiled, merged
 from .chain_kinds import SCORES, add, fill, n_phi, symbol_table
 from .chain_lanes import BLOCK as BLOCK
 from .chain_lanes import LEAST, absorb, block_steps, divide, fold, product, width_at
@@ -32,16 +32,15 @@ MOST = 1e180
 SCORE, SMOOTH, FILTER = 0, 1, 2  # log-likelihoods only; all expectations; posteriors given the past only
 
 
-@compiled
+@merged
 def forward_block(lane, start, A, At, t0, b, past, current, inverse, counts, prediction, total, ones):
     """alpha before every step of a block (`past`), 1 / c, and what counts; `current`: the message that comes in, and that goes out.
 
-    past[:, i + 1] is alpha c of step i, to be multiplied by inverse[i]; past[:, 0] and `current` are alpha itself.
+    past[:, i + 1] is alpha c of step i, to be multiplied by inverse[i]; past[:, 0] and `current` come in as alpha itself.
     """
     base, length, first, last, fresh = lane
     S, h, W = b.shape
     after = current.reshape(S, 1, W)
-    past[:, 0] = current
     for i in range(h):
         t = t0 + i
         scale = inverse[i - 1] if i > 0 else ones[:W]
@@ -128,7 +127,7 @@ def meet(lane, closes, weights, end, t, alpha, at, scale, beta, seams, loglik, b
                 begun[j] += alpha[j, at, w] * scale[w] * beta[j, w] * weights[w]
 
 
-@compiled
+@merged
 def backward_block(
     lane, closes, weights, A, At, end, t0, b, past, current, inverse, counts, beta, scaled, factors, ones, most, shares,
     seams, loglik, begun, ended, is_bad,
@@ -166,7 +165,7 @@ def scatter(lane, t0, counts, shares, posterior):
                     posterior[row, j] = shares[j, i, w]
 
 
-@compiled
+@merged
 def run_batch(
     mode, source, table, tops, lane, closes, weights, start, A, At, end, has_zeros, work, cache, is_filled, loglik, begun, xi,
     ended, mass, out, posterior, steps, seams, is_bad,
@@ -206,7 +205,7 @@ def run_batch(
             fill(source, table, tops, base, length, t0, loaded, cells, phi, b, top)
             for j in range(S):
                 for w in range(W):
-                    current[j, w] = messages[block, j, w]
+                    current[j, w] = past[j, 0, w] = messages[block, j, w]
             forward_block(lane, start, A, At, t0, b, past, current, inverse, counts, prediction, total, ones)
         if sweep < n_blocks:
             for j in range(S):
@@ -309,7 +308,9 @@ def run_batches(
         out += own_out
         for w in range(n):
             is_bad[at + w], loglik[at + w] = excluded[w], own_loglik[w]
-            seams[at + w] = own_seams[w]
+            for side in range(4):
+                for j in range(S):
+                    seams[at + w, side, j] = own_seams[w, side, j]
 
 
 @compiled

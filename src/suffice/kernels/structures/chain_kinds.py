@@ -205,7 +205,6 @@ def add(kind, z, phi, extra, shares, out):
                     for j in range(S):
                         out[cell, j] += shares[j, k]
     elif kind == DIFFERENCES:
-        out[:, :S] += np.dot(z, shares.T)
         total, scaled = np.zeros(n), np.empty((D, n))
         for j in range(S):
             for k in range(n):
@@ -213,6 +212,11 @@ def add(kind, z, phi, extra, shares, out):
         for d in range(D):
             for k in range(n):
                 scaled[d, k] = total[k] * z[d, k]
-        out[:, S:] += np.dot(z, scaled.T)
+        first, second = np.dot(z, shares.T), np.dot(z, scaled.T)
+        for d in range(D):
+            for j in range(S):
+                out[d, j] += first[d, j]
+            for e in range(D):
+                out[d, S + e] += second[d, e]
     else:
         out += np.dot(phi, shares.T)

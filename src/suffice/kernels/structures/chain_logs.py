@@ -56,7 +56,8 @@ def log_forward(lane, scores, start, log_A, t0, log_alpha, steps):
         norm = log_sum(log_alpha[k + 1])
         steps[k] = top + norm
         if norm > -np.inf:
-            log_alpha[k + 1] -= norm
+            for j in range(S):
+                log_alpha[k + 1, j] -= norm
 
 
 @compiled
@@ -70,9 +71,11 @@ def forward_ends(lane, scores, start, log_A, end):
         t0 = block * BLOCK
         h = min(length - t0, BLOCK)
         log_alpha, steps = np.empty((h + 1, S)), np.empty(h)
-        log_alpha[0] = ends[block]
+        for j in range(S):
+            log_alpha[0, j] = ends[block, j]
         log_forward(lane, scores, start, log_A, t0, log_alpha, steps)
-        ends[block + 1] = log_alpha[h]
+        for j in range(S):
+            ends[block + 1, j] = log_alpha[h, j]
         for k in range(h):
             if steps[k] == -np.inf:
                 return ends, -np.inf
@@ -105,7 +108,8 @@ def smooth_lane(lane, scores, start, A, end, begun, xi, ended, posterior, seams)
         t0 = block * BLOCK
         h = min(length - t0, BLOCK)
         log_alpha, steps = np.empty((h + 1, S)), np.empty(h)
-        log_alpha[0] = ends[block]
+        for j in range(S):
+            log_alpha[0, j] = ends[block, j]
         log_forward(lane, scores, start, log_A, t0, log_alpha, steps)
         for k in range(h - 1, -1, -1):
             t = t0 + k
@@ -153,9 +157,10 @@ def filter_lane(lane, scores, start, A, end, posterior, steps):
     for t0 in range(0, length, BLOCK):
         h = min(length - t0, BLOCK)
         log_alpha, own = np.empty((h + 1, S)), np.empty(h)
-        log_alpha[0] = before
+        for j in range(S):
+            log_alpha[0, j] = before[j]
         log_forward(lane, scores, start, log_A, t0, log_alpha, own)
-        before = log_alpha[h].copy()
+        before = log_alpha[h]
         for t in range(max(first, t0), min(last, t0 + h)):
             steps[base + t] = own[t - t0]
             for j in range(S):

@@ -11,7 +11,7 @@ agree at a seam: the same delta there (up to a constant: then all decisions afte
 
 import numpy as np
 
-from ..compile import compiled
+from ..compile import compiled, merged
 from .chain import LANES
 from .chain_kinds import SCORES, log_scores, n_phi
 from .chain_lanes import width_at
@@ -128,7 +128,7 @@ def last_states(kept, closes, log_end, state):
                 state[w], top = j, value
 
 
-@compiled
+@merged
 def best_of_batch(source, lane, closes, log_start, log_A, log_end, work, back, path, best, seams, seam_states):
     """The paths of one batch of lanes."""
     base, length, first, last, fresh = lane
@@ -144,7 +144,8 @@ def best_of_batch(source, lane, closes, log_start, log_A, log_end, work, back, p
     messages, shifts, state = np.zeros((n_blocks, S, W_all)), np.zeros((n_blocks, W_all)), np.zeros(W_all, np.int64)
     small, arg, shift = np.empty((2, S * W_all)), np.empty(W_all, np.int64), np.zeros(W_all)
     places, kept, taken = np.empty((3, W_all), np.int64), np.zeros((W_all, 3, S)), np.zeros((3, W_all))
-    places[0], places[1], places[2] = first - 1, last - 1, length - 1
+    for w in range(W_all):
+        places[0, w], places[1, w], places[2, w] = first[w] - 1, last[w] - 1, length[w] - 1
     for sweep in range(2 * n_blocks):
         block = sweep if sweep < n_blocks else 2 * n_blocks - 1 - sweep
         begin, end = block * size, min((block + 1) * size, n)
@@ -152,8 +153,10 @@ def best_of_batch(source, lane, closes, log_start, log_A, log_end, work, back, p
         held = back[: (end - begin) * S * W].reshape(end - begin, S, W)
         if sweep != n_blocks:
             current, prediction = small[0, : S * W].reshape(S, W), small[1, : S * W].reshape(S, W)
-            current[:] = messages[block, :, :W]
-            shift[:W] = shifts[block, :W]
+            for w in range(W):
+                shift[w] = shifts[block, w]
+                for j in range(S):
+                    current[j, w] = messages[block, j, w]
             own = (fresh, places[:, :W], kept, shift, taken)
             for t0 in range(begin, end, few):
                 h = min(end - t0, few)
@@ -165,8 +168,10 @@ def best_of_batch(source, lane, closes, log_start, log_A, log_end, work, back, p
                 )
                 lower(current, shift)
             if sweep < n_blocks - 1:
-                messages[block + 1, :, :W] = current
-                shifts[block + 1, :W] = shift[:W]
+                for w in range(W):
+                    shifts[block + 1, w] = shift[w]
+                    for j in range(S):
+                        messages[block + 1, j, w] = current[j, w]
         if sweep == n_blocks:
             last_states(kept, closes, log_end, state)
         if sweep >= n_blocks:
@@ -178,7 +183,9 @@ def best_of_batch(source, lane, closes, log_start, log_A, log_end, work, back, p
                 own_best -= kept[w, 0, seam_states[w, 0]] + taken[0, w]
             own_best += log_end[seam_states[w, 1]] if closes[w] else 0.0
             best[w] = own_best if own_best == own_best else -np.inf
-            seams[w] = kept[w, :2]
+            for side in range(2):
+                for j in range(S):
+                    seams[w, side, j] = kept[w, side, j]
 
 
 def room_for_back(length, S):
@@ -221,4 +228,8 @@ def best_in_lanes(
             source, own, own_closes, log_start, log_A, log_end, work, back, path, own_best, own_seams, own_states
         )
         for w in range(n):
-            best[at + w], seams[at + w], seam_states[at + w] = own_best[w], own_seams[w], own_states[w]
+            best[at + w] = own_best[w]
+            for side in range(2):
+                seam_states[at + w, side] = own_states[w, side]
+                for j in range(S):
+                    seams[at + w, side, j] = own_seams[w, side, j]
