@@ -2,14 +2,14 @@
 
 What is chosen on held-out rows, from the plain to the rich, each against the best so far:
 
-    strength      pseudo-rows in all, from 1000 down by sqrt(10); of those that lose less than TOLERATED standard errors the strongest
+    strength      pseudo-rows in all, from 1e5 down by sqrt(10); of those that lose less than TOLERATED standard errors the strongest
     own           correlated columns: the share of their own variances in the covariance that coefficients are measured by
     gaps          whether a missing cell says something (`told`) or is integrated out; whether numbers are `filled` in by the others
     bins          numbers as bins with a random-walk prior, all of them, then without those that are no better than a line
     per_class     variances of every class in the place of common ones
     second        the share of joint likelihood that is blended in
 
-Settings are compared by what rows held out lose, and one more that is wrong (`calibration.doubted_losses`). A richer one must gain
+Settings are compared by what rows held out lose, with a little doubt (`calibration.doubted_losses`). A richer one must gain
 EVIDENCE standard errors of the rows' differences; so must maximum likelihood, which takes part at the end (a true model, few rows).
 Every fit ends at its optimum, with a certificate (`learners.linear.conditional`), and its joint density is settled by moment matching
 (`learners.linear.settle`).
@@ -47,7 +47,7 @@ from .table_setting import TableSetting, name_of, said
 from .tables import Tables
 from .views import Reading, View
 
-STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
+STRENGTHS = [float(10.0**power) for power in np.arange(5.0, -4.1, -0.5)]
 FIRST = STRENGTHS.index(10.0)  # of the path: most tables want less, few more
 SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
 TOLERATED = 0.1
@@ -93,9 +93,15 @@ class Linear(Tables):
         if (reader is self.reader and not is_filled) or self.structure is None:
             return problem
         raw = self.reader.raw(problem.X)
-        rows = reader.scaled(filled(raw, *map(len, self.reader.named[:2])) if is_filled else raw)
+        rows = reader.scaled(self.filled(raw) if is_filled else raw)
         model = self.structure(reader, rows, problem.model.n_outcomes)
         return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
+
+    def filled(self, raw: np.ndarray) -> np.ndarray:
+        """Raw rows in which no number is missing; the last ones are kept, because many settings and the fit ask for the same."""
+        if "filled" not in self.memo or not np.array_equal(self.memo["filled"][0], raw, equal_nan=True):
+            self.memo["filled"] = raw, filled(raw, *map(len, self.reader.named[:2]))
+        return self.memo["filled"][1]
 
     @override
     def rows_as(self, problem: Problem, setting) -> Problem:
