@@ -187,14 +187,18 @@ def test_rows_held_out_take_no_part_in_the_covariance():
         np.testing.assert_array_equal(one.dense, other.dense)
 
 
-def test_doubt_where_all_rows_are_right():
-    """The surer, the less they lose, but not without end once there is a doubt."""
-    y, sure = np.array([0, 1] * 20), np.array([[1.0, -1.0], [-1.0, 1.0]] * 20)
-    plain, doubted = (
-        [losses(t * sure, y).mean() for t in (1.0, 4.0, 30.0)] for losses in (clipped_losses, doubted_losses)
-    )
-    assert plain[0] > plain[1] > plain[2]
-    assert doubted[0] > doubted[1] < doubted[2]
+def test_one_more_row_that_is_wrong():
+    """All rows right: the surer, the less they lose; not with one more, unless all of them are as far from wrong."""
+    y = np.array([0, 1] * 20)
+    margins = np.linspace(0.1, 4.0, 40)
+    for spread, is_doubted in ((margins, True), (np.full(40, 2.0) + 0.01 * margins, False)):
+        sure = spread[:, None] * np.where(y[:, None] == [0, 1], 0.5, -0.5)
+        plain, doubted = (
+            [losses(t * sure, y).mean() for t in (0.5, 2.0, 10.0)] for losses in (clipped_losses, doubted_losses)
+        )
+        assert plain[0] > plain[1] > plain[2]
+        assert doubted[0] > doubted[1]
+        assert (doubted[1] < doubted[2]) == is_doubted
 
 
 def test_kernels_and_their_twins():

@@ -9,8 +9,8 @@ What is chosen on held-out rows, from the plain to the rich, each against the be
     per_class     variances of every class in the place of common ones
     second        the share of joint likelihood that is blended in
 
-Settings are compared by what rows held out lose, with a little doubt (`calibration.doubted_losses`). A richer one must gain
-EVIDENCE standard errors of the rows' differences; so must maximum likelihood, which takes part at the end (a true model, few rows).
+Settings are compared by what rows held out lose, and up to one more that is wrong (`calibration.doubted_losses`). A richer one must
+gain EVIDENCE standard errors of the differences; so must maximum likelihood, which takes part at the end (a true model, few rows).
 Every fit ends at its optimum, with a certificate (`learners.linear.conditional`), and its joint density is settled by moment matching
 (`learners.linear.settle`).
 """
