@@ -42,12 +42,14 @@ from suffice.families.histogram import Histogram
 from suffice.families.poisson import Poisson
 from suffice.kernels.loops import chain as chains
 from suffice.kernels.loops import linear as loops
+from suffice.learners.linear import search
 from suffice.learners.linear.cells import BinsPart
 from suffice.learners.linear.conditional import CERTIFIED, Conditional
 from suffice.learners.linear.design import Design
 from suffice.learners.linear.metrics import Chain, Products
 from suffice.learners.linear.settle import Tellers, settled
 from suffice.learners.linear.sums import ClassSums, FoldSums
+from suffice.learners.quasi_newton import QuasiNewton
 from suffice.learners.watch import Watch
 from suffice.reading.bins import cuts_of
 from suffice.reading.date_parts import parts_for, with_parts
@@ -320,6 +322,17 @@ def test_the_prior_holds_a_rare_class_as_it_holds_the_others():
         for name in ("w0", "alpha", "weight", "a"):
             held = getattr(part, name, np.full((1, 3), 2.0))
             np.testing.assert_allclose(held, np.broadcast_to(held[..., :1], held.shape))
+
+
+def test_a_search_is_taken_up_again_with_less_tolerance(monkeypatch):
+    """Steps that gain little may come before the optimum (diamonds: 2,900 in all), and a certificate is not there yet."""
+    asked = []
+    monkeypatch.setattr(search, "CERTIFIED", -1.0)
+    monkeypatch.setattr(search, "QuasiNewton", lambda tol: asked.append(tol) or QuasiNewton(tol))
+    X = np.random.default_rng(0).integers(20, size=(400, 6))
+    model = CategoricalNB(prior=1.0).fit(X, X[:, 0] % 3)
+    np.testing.assert_allclose(asked, Conditional.tol * 0.1 ** np.arange(len(asked)))
+    assert len(asked) > 1 and not model.converged_
 
 
 def test_rare_classes_are_trained():

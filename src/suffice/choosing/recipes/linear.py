@@ -58,7 +58,6 @@ OWN = (0.3, 0.1, 0.0)  # beside 1, that of independent columns
 REACH = {"told": 1, "filled": 2, "bins": 3, "fewer": 0, "per_class": 3, "second": 3}  # steps of the path to either side
 TRIAL_TOL, TRIAL_STEPS = 1e-6, 200  # small: settings differ by less than what a search that ends early leaves
 LEAST_FULL = 0.1  # share of the cells of sparse rows that are stored, from which on they are a table
-STEPS_A_PASS = 10  # of the search, for each of `max_epochs`
 
 
 @dataclass(frozen=True)
@@ -320,7 +319,7 @@ class Linear(Tables):
         start = goal.start(warm_start(goal, warm) or self.memo.get("start"))
         if isinstance(goal, BlockConditional):
             start = in_blocks.nearer(goal, goal.local(problem.y, problem.weights), start, generator, watch)
-        fit, T = searched(goal, start, generator, watch, STEPS_A_PASS * self.options.max_epochs)
+        fit, T = searched(goal, start, generator, watch, goal.steps * self.options.max_epochs)
         moments = settled(problem.model, goal, T, tellers)
         if not keeps_posteriors(problem, moments, goal, T):
             return self._kept(base, Choice(None, reason="numbers cannot hold the density of the trained scores"))
