@@ -324,6 +324,14 @@ def test_the_prior_holds_a_rare_class_as_it_holds_the_others():
             np.testing.assert_allclose(held, np.broadcast_to(held[..., :1], held.shape))
 
 
+def test_a_comparison_does_not_warn_of_its_own_folds():
+    """Most values of the column are in one row or two, so rows held out have some that were not seen."""
+    X = pd.DataFrame({"number": np.arange(60.0), "name": [f"n{i}" for i in range(30)] * 2}).iloc[:45]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TableClassifier().fit(X, (X["number"] > 20).to_numpy())
+
+
 def test_a_search_is_taken_up_again_with_less_tolerance(monkeypatch):
     """Steps that gain little may come before the optimum (diamonds: 2,900 in all), and a certificate is not there yet."""
     asked = []
