@@ -5,6 +5,7 @@ import pytest
 from scipy.special import log_softmax, logsumexp, softmax
 
 from suffice import GaussianNB, MixedNB
+from suffice.choosing.recipes import linear
 from suffice.choosing.recipes.table_setting import TableSetting, said
 from suffice.families import gaussian_diagonal
 from suffice.families.categorical import Categorical, Moments
@@ -106,6 +107,15 @@ def test_gaps_of_training_rows_are_filled_in_where_columns_tell_of_each_other(tm
     save(model, tmp_path / "model.sfc")
     np.testing.assert_array_equal(load(tmp_path / "model.sfc").predict_proba(X_test), model.predict_proba(X_test))
     assert "filled in" in said(TableSetting(1.0, filled=True))
+
+
+def test_numbers_are_filled_in_once(monkeypatch):
+    """For every setting that asks for it and for the fit: it costs more than they do."""
+    calls = []
+    monkeypatch.setattr(linear, "filled", lambda *given: calls.append(1) or filled(*given))
+    X, y = alike(300, 3)
+    assert set(MixedNB().fit(holed(X, 0.4, 5), y).gaps_.values()) == {"filled"}
+    assert len(calls) == 1
 
 
 def test_what_numbers_are_filled_in_with():

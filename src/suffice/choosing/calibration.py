@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtr
 
 from ..losses.base import log_posteriors
 from .priors import ENOUGH
@@ -20,6 +20,7 @@ from .priors import ENOUGH
 CLIP = 1e-3  # share of the uniform distribution mixed into held-out probabilities
 MAX_RIVALRY = 20.0
 MOST_SURE = 50.0  # nats between a class and its best rival that count
+MOST_MARGIN = 1e6
 
 
 def log_probabilities(scores: np.ndarray, rivalry: float = 1.0) -> np.ndarray:
@@ -45,15 +46,18 @@ def clipped_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def doubted_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The losses of rows held out, and of one more that is wrong: what the label's best rival would cost, the mean over all rows.
+    """The losses of rows held out, and of `doubt` more that are wrong: what the label's best rival would cost, the mean over all rows.
 
-    Rows that are held out and all right prove nothing of the next one (by the rule of succession one of n + 2 is wrong), and the
-    weaker the prior, the less they seem to lose.
+    Rows that are held out and all right prove nothing of the next one, and the weaker the prior, the less they seem to lose. By the
+    rule of succession one of n + 2 is wrong. Fewer are where all margins m are alike, because a column gives the class away:
+
+        doubt = min(1, n Phi(-mean(m) / deviation(m))),   the same at every temperature
     """
-    rows, others = np.arange(len(y)), scores.copy()
+    rows, others, n = np.arange(len(y)), scores.copy(), len(y)
     others[rows, y] = -np.inf
-    margin = np.minimum(scores[rows, y] - others.max(axis=1), MOST_SURE)
-    return clipped_losses(scores, y) + np.logaddexp(0.0, margin) / (len(y) + 2.0)
+    margin = np.clip(scores[rows, y] - others.max(axis=1), -MOST_MARGIN, MOST_MARGIN)
+    doubt = min(1.0, n * float(ndtr(-margin.mean() / max(margin.std(), 1e-9))))
+    return clipped_losses(scores, y) + doubt * np.logaddexp(0.0, np.minimum(margin, MOST_SURE)) / (n + 2.0)
 
 
 def best_temperature(

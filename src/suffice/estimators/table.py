@@ -252,7 +252,9 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
             if candidate.kind != "naive Bayes":
                 given.setdefault(candidate.name, model.choice_)
             p = np.zeros((len(test), len(classes)))
-            p[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(taken(X, test))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of values that only rows held out have
+                p[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(taken(X, test))
             return p
 
         seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else 0

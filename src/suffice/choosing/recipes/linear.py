@@ -2,15 +2,15 @@
 
 What is chosen on held-out rows, from the plain to the rich, each against the best so far:
 
-    strength      pseudo-rows in all, from 1000 down by sqrt(10); of those that lose less than TOLERATED standard errors the strongest
+    strength      pseudo-rows in all, from 1e5 down by sqrt(10); of those that lose less than TOLERATED standard errors the strongest
     own           correlated columns: the share of their own variances in the covariance that coefficients are measured by
     gaps          whether a missing cell says something (`told`) or is integrated out; whether numbers are `filled` in by the others
     bins          numbers as bins with a random-walk prior, all of them, then without those that are no better than a line
     per_class     variances of every class in the place of common ones
     second        the share of joint likelihood that is blended in
 
-Settings are compared by what rows held out lose, and one more that is wrong (`calibration.doubted_losses`). A richer one must gain
-EVIDENCE standard errors of the rows' differences; so must maximum likelihood, which takes part at the end (a true model, few rows).
+Settings are compared by what rows held out lose, and up to one more that is wrong (`calibration.doubted_losses`). A richer one must
+gain EVIDENCE standard errors of the differences; so must maximum likelihood, which takes part at the end (a true model, few rows).
 Every fit ends at its optimum, with a certificate (`learners.linear.conditional`), and its joint density is settled by moment matching
 (`learners.linear.settle`).
 """
@@ -47,7 +47,7 @@ from .table_setting import TableSetting, name_of, said
 from .tables import Tables
 from .views import Reading, View
 
-STRENGTHS = [float(10.0**power) for power in np.arange(3.0, -4.1, -0.5)]
+STRENGTHS = [float(10.0**power) for power in np.arange(5.0, -4.1, -0.5)]
 FIRST = STRENGTHS.index(10.0)  # of the path: most tables want less, few more
 SMALL, LARGE = 300, 5_000  # rows: ten folds below the first, one fifth held out above the second
 TOLERATED = 0.1
@@ -58,7 +58,6 @@ OWN = (0.3, 0.1, 0.0)  # beside 1, that of independent columns
 REACH = {"told": 1, "filled": 2, "bins": 3, "fewer": 0, "per_class": 3, "second": 3}  # steps of the path to either side
 TRIAL_TOL, TRIAL_STEPS = 1e-6, 200  # small: settings differ by less than what a search that ends early leaves
 LEAST_FULL = 0.1  # share of the cells of sparse rows that are stored, from which on they are a table
-STEPS_A_PASS = 10  # of the search, for each of `max_epochs`
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,15 @@ class Linear(Tables):
         if (reader is self.reader and not is_filled) or self.structure is None:
             return problem
         raw = self.reader.raw(problem.X)
-        rows = reader.scaled(filled(raw, *map(len, self.reader.named[:2])) if is_filled else raw)
+        rows = reader.scaled(self.filled(raw) if is_filled else raw)
         model = self.structure(reader, rows, problem.model.n_outcomes)
         return replace(problem, X=rows, model=model, blocks=problem.blocks and problem.blocks.read_by(reader, model))
+
+    def filled(self, raw: np.ndarray) -> np.ndarray:
+        """Raw rows in which no number is missing; the last ones are kept, because many settings and the fit ask for the same."""
+        if "filled" not in self.memo or not np.array_equal(self.memo["filled"][0], raw, equal_nan=True):
+            self.memo["filled"] = raw, filled(raw, *map(len, self.reader.named[:2]))
+        return self.memo["filled"][1]
 
     @override
     def rows_as(self, problem: Problem, setting) -> Problem:
@@ -314,7 +319,7 @@ class Linear(Tables):
         start = goal.start(warm_start(goal, warm) or self.memo.get("start"))
         if isinstance(goal, BlockConditional):
             start = in_blocks.nearer(goal, goal.local(problem.y, problem.weights), start, generator, watch)
-        fit, T = searched(goal, start, generator, watch, STEPS_A_PASS * self.options.max_epochs)
+        fit, T = searched(goal, start, generator, watch, goal.steps * self.options.max_epochs)
         moments = settled(problem.model, goal, T, tellers)
         if not keeps_posteriors(problem, moments, goal, T):
             return self._kept(base, Choice(None, reason="numbers cannot hold the density of the trained scores"))

@@ -94,7 +94,7 @@ class BlockConditional(Conditional):
 
     sums: BlockClassSums
 
-    tol, searches = 1e-6, 1  # each step costs a pass over all blocks
+    tol, steps, searches = 1e-6, 10, 1  # each step costs a pass over all blocks
 
     def local(self, y: np.ndarray, weights: np.ndarray) -> Conditional:
         """F of the sample, weighted up to all rows; with the prior and the units of all."""

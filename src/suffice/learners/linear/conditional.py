@@ -36,6 +36,7 @@ class Conditional:
     is_tied: bool
 
     tol: ClassVar[float] = 1e-8  # relative gain of a step that ends a search, before its certificate is looked at
+    steps: ClassVar[int] = 50  # for each pass that is allowed
     searches: ClassVar[int] = 5  # times a search is taken up again where its certificate does not hold yet
 
     @classmethod

@@ -1,7 +1,7 @@
 r"""Families under the conditional likelihood: what multiplies the rows' statistics, and what the prior's pseudo-rows lose.
 
 Scores are linear in the statistics, score_k(x) = c_k + <theta_k, phi(x)>, and the class constants c_k are free. A part holds the
-parameters of one family's columns, `rows by K` arrays T; a_k = strength * share of class k are its pseudo-rows, and `share` (rho) adds
+parameters of one family's columns, `rows by K` arrays T; a_k = strength / K are the pseudo-rows of class k, and `share` (rho) adds
 that share of the data's own joint likelihood.
 
     Numbers      phi = z, -z^2/2 (standard units).  w = m/v, u = 1/v, log-likelihood of pseudo-rows of mean 0 and variance 1:

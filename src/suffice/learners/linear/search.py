@@ -14,10 +14,11 @@ from .conditional import CERTIFIED, Conditional, Goal
 
 
 def searched(goal: Conditional, vector: np.ndarray, generator, watch: Watch, most: int) -> tuple[Fit, list[np.ndarray]]:
-    """The fit after at most so many steps, taken up again until the certificate holds, and its parameters."""
+    """The fit after at most so many steps, taken up again with less tolerance until the certificate holds, and its parameters."""
     history, n_iter, watched = dict[str, list](), 0, Goal(goal)
-    for _ in range(goal.searches):
-        fit = run(QuasiNewton(goal.tol), watched, vector, generator, max_epochs=max(most - n_iter, 1), watch=watch)
+    for number in range(goal.searches):
+        tol = goal.tol * 0.1**number
+        fit = run(QuasiNewton(tol), watched, vector, generator, max_epochs=max(most - n_iter, 1), watch=watch)
         vector, n_iter = fit.moments, n_iter + fit.n_iter
         history = {name: history.get(name, []) + values for name, values in fit.history.items()}
         certificate = watched.certificate(vector)
@@ -27,7 +28,7 @@ def searched(goal: Conditional, vector: np.ndarray, generator, watch: Watch, mos
     fit.history["gap"] = [np.inf] * (len(history["objective"]) - 1) + [certificate * goal.total]
     if certificate <= CERTIFIED:
         fit.ended(Stop.CERTIFIED, gain=certificate)
-    elif fit.converged and goal.searches > 1:
+    elif (fit.converged or n_iter >= most) and goal.searches > 1:
         fit.ended(Stop.PASSES, n=n_iter)
     return fit, goal.unpacked(vector)
 

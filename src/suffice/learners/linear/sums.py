@@ -109,7 +109,10 @@ class ClassSums:
         return {}
 
     def parts(self, strength: float, share: float, is_tied: bool) -> list[LinearPart]:
-        prior = PseudoRows(strength * self.shares, share, self.n, self.n_problems)
+        each = np.full(
+            self.shares.size, strength * self.n_problems / self.shares.size
+        )  # a rare class is not freer than others
+        prior = PseudoRows(each, share, self.n, self.n_problems)
         return [self._part(layout, prior, is_tied) for layout in self.design.layouts]
 
     def parts_of(self, record, is_tied: bool) -> list[LinearPart]:
