@@ -3,7 +3,8 @@
 Stratified 3-fold twice, the same folds for all. Numbers of the peers are scaled and imputed, categories one-hot with a category for
 what is missing. LightGBM and InterpretML's boosting (`pip install lightgbm interpret-core`) take part where they are installed.
 Environment: TABLES and MODELS are comma-separated names ("fast" is a subset of small tables), REPEATS how often, FOLDS how many of the
-three, GAPS=0.3 removes so many of all cells, TEST_GAPS=0.3 of the test cells only, OUT a file that results are kept in and read from.
+three, GAPS=0.3 removes so many of all cells, TEST_GAPS=0.3 of the test cells only, CLASS_WEIGHT=balanced weighs rows of the models that
+can and prints balanced accuracies, OUT is a file that results are kept in and read from.
 """
 
 from __future__ import annotations
@@ -110,16 +111,17 @@ class Encoded(BaseEstimator):
 
 
 def models() -> dict[str, Callable]:
+    own = {"class_weight": os.environ.get("CLASS_WEIGHT")}
     found: dict[str, Callable] = {
-        "MixedNB": lambda: MixedNB(),
-        "TableClassifier": lambda: TableClassifier(),
-        "LR": lambda: Encoded(LogisticRegression(max_iter=2000)),
+        "MixedNB": lambda: MixedNB(**own),
+        "TableClassifier": lambda: TableClassifier(**own),
+        "LR": lambda: Encoded(LogisticRegression(max_iter=2000, **own)),
         "LRCV": lambda: Encoded(
-            LogisticRegressionCV(max_iter=2000, scoring="neg_log_loss", cv=5, use_legacy_attributes=False)
+            LogisticRegressionCV(max_iter=2000, scoring="neg_log_loss", cv=5, use_legacy_attributes=False, **own)
         ),
-        "LR iterative": lambda: Encoded(LogisticRegression(max_iter=2000), "iterative"),
-        "HGB": lambda: Encoded(HistGradientBoostingClassifier(random_state=0), "trees"),
-        "forest": lambda: Encoded(RandomForestClassifier(random_state=0), "forest"),
+        "LR iterative": lambda: Encoded(LogisticRegression(max_iter=2000, **own), "iterative"),
+        "HGB": lambda: Encoded(HistGradientBoostingClassifier(random_state=0, **own), "trees"),
+        "forest": lambda: Encoded(RandomForestClassifier(random_state=0, **own), "forest"),
         "plain NB": lambda: Encoded(PlainGaussianNB()),
     }
     for name, module, make in PEERS:
@@ -208,9 +210,9 @@ def table_of(kept: dict, tables: list[str], makers: dict, figure: str) -> pd.Dat
 def report(kept: dict, tables: list[str], makers: dict) -> None:
     parts = {
         figure: table_of(kept, tables, makers, figure)
-        for figure in ("accuracy", "loss", "calibration", "fit", "predict")
+        for figure in ("accuracy", "balanced", "loss", "calibration", "fit", "predict")
     }
-    for figure in ("accuracy", "loss", "fit"):
+    for figure in ("accuracy", *(["balanced"] if os.environ.get("CLASS_WEIGHT") else []), "loss", "fit"):
         print(f"\n{figure}\n{parts[figure].round(4).to_string()}")
     ranks = {f: parts[f].rank(axis=1, ascending=f != "accuracy") for f in ("accuracy", "loss")}
     summary = pd.DataFrame(
