@@ -62,9 +62,8 @@ def test_a_report_shows_dates(monkeypatch):
 def test_days_and_times_come_back(zone):
     """To the microsecond, by the clocks of the zone; what is in no year is missing."""
     times = pd.Series(
-        pd.to_datetime(["0001-01-01", "1969-12-31 23:59:59.999999", None, "2024-02-29 12:30"], format="ISO8601")
+        np.array(["0001-01-01", "1969-12-31T23:59:59.999999", "NaT", "2024-02-29T12:30"], "datetime64[us]")
     )
     days = days_of_times(times if zone is None else times[2:].dt.tz_localize(zone))
-    want = times.astype("datetime64[us]") if zone is None else times[2:].astype("datetime64[us]")
-    np.testing.assert_array_equal(clock_times(days), want.to_numpy())
+    np.testing.assert_array_equal(clock_times(days), times if zone is None else times[2:])
     assert np.isnat(clock_times([np.nan, np.inf, -1e6, 1e300])).all()
