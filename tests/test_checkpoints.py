@@ -367,6 +367,29 @@ def test_an_interruption_before_any_line_of_the_guard_leaves_later_ones_alone(mo
     assert n_lines > 8
 
 
+@pytest.mark.parametrize("cause", [KeyboardInterrupt(), ValueError("no signal")])
+@pytest.mark.parametrize("place", ["a pass", "the choice"])
+def test_an_interruption_that_compiled_code_hands_on(monkeypatch, cause, place):
+    """Ctrl-C while a kernel hands an array to Python is a SystemError: it is taken for what it is, and no other is."""
+
+    def broken(*_):
+        raise SystemError("returned a result with an exception set") from cause
+
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 2
+    monkeypatch.setattr(
+        *((driver.Watch, "passed") if place == "a pass" else ("suffice.choosing.train.chosen",)), broken
+    )
+    model = suffice.GaussianMixture(2, tol=0.0, random_state=0) if place == "a pass" else suffice.GaussianNB()
+    before = dict(vars(model))
+    with warnings.catch_warnings(), pytest.raises(type(cause) if isinstance(cause, KeyboardInterrupt) else SystemError):
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    if place == "a pass" and isinstance(cause, KeyboardInterrupt):
+        assert model.stopped_.startswith("interrupted") and np.isfinite(model.means_).all()
+    else:
+        assert vars(model) == before
+
+
 def test_an_interruption_of_the_first_step_keeps_the_start(monkeypatch):
     """`fit` raised KeyError: 'objective', and the estimator was not fitted."""
 

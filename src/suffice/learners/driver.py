@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.compile import is_interruption
 from .problem import Measure, Problem
 from .state import Fit, State, Stop
 from .watch import SILENT, Watch
@@ -66,7 +67,9 @@ def _run(record: Record, start, generator: np.random.Generator, warm) -> Fit:
         else:
             while not record.is_over:
                 record.finished(learner.step(problem, record.state))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interruption(error):
+            raise
         watch.interrupt()
         record.interrupted()
         warnings.warn(f"training was {record.fit.stopped}", stacklevel=5)
@@ -262,7 +265,9 @@ def _run_unwatched(learner, problem, start, generator, max_epochs: int, warm, wa
             state = learner.step(problem, state)
             n_iter += 1
             watch.offer(name, partial(Snapshot, state, Fit(None, n_iter=n_iter)))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interruption(error):
+            raise
         watch.interrupt()
     moments = learner.last_moments(problem, state)
     fit = Fit(moments, n_iter=n_iter)

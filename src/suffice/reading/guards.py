@@ -13,6 +13,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
+from ..kernels.compile import is_interruption
+
 LARGEST = 1e100  # of a number or weight: sums of squares must not overflow
 SMALLEST = 1e-100  # of a positive weight, as a share of the largest
 
@@ -39,6 +41,8 @@ def all_or_nothing(train):
             vars(self).update(before)
             for name in vars(self).keys() - before.keys():
                 del vars(self)[name]
+            if isinstance(error, SystemError) and is_interruption(error):
+                raise KeyboardInterrupt from error
             if isinstance(error, np.linalg.LinAlgError):
                 said = "X has" if prior is None else f"prior={prior!r} leaves"
                 raise ValueError(

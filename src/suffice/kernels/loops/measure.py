@@ -58,12 +58,21 @@ def measure_each(scores, y, weights, multipliers, margin, settings):
 measure_rows = ForLoss(measure_each)
 
 
-@compiled
 def told_apart(scores, y):
     """(rivals (n, K), behind (n,), own (n,)) of scores: less that of the second best, -inf for the best; the second best less the best;
-    and the label's among the rivals, inf where it is the best."""
+    and the label's among the rivals, inf where it is the best.
+
+    The arrays are made here: Ctrl-C while a kernel hands an array to Python is a SystemError.
+    """
+    apart = np.empty(scores.shape), np.empty(len(scores)), np.empty(len(scores))
+    tell_apart(scores, y, *apart)
+    return apart
+
+
+@compiled
+def tell_apart(scores, y, rivals, behind, own):
+    """`told_apart` into arrays."""
     n, K = scores.shape
-    rivals, behind, own = np.empty((n, K)), np.empty(n), np.empty(n)
     for i in range(n):
         best = 0
         for k in range(1, K):
@@ -79,7 +88,6 @@ def told_apart(scores, y):
         rivals[i, best] = -np.inf
         behind[i] = second - scores[i, best]
         own[i] = np.inf if y[i] == best else rivals[i, y[i]]
-    return rivals, behind, own
 
 
 @compiled
