@@ -403,6 +403,19 @@ def test_an_interruption_of_the_first_step_keeps_the_start(monkeypatch):
     assert model.stopped_.startswith("interrupted") and len(model.history_["objective"]) == 1
 
 
+def test_an_interruption_of_the_first_pass_keeps_the_start_of_a_mixture(monkeypatch):
+    """`fit` raised KeyError: 'nll'."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suffice.learners.em.BatchEM.step", interrupt)
+    model = suffice.PoissonMixture(2, random_state=0)
+    with pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt, match="it is fitted"):
+        model.fit(np.arange(12.0).reshape(6, 2))
+    assert len(set(model.lower_bounds_)) == 1 and model.n_iter_ == 0 and np.isfinite(model.rates_).all()
+
+
 # -- refused -------------------------------------------------------------------------------------------------------------
 
 

@@ -197,17 +197,20 @@ class Record(Snapshot):
             fit.moments, fit.measure = state.moments, self.last
 
     def _note(self, state: State) -> None:
-        line = {
-            **{name: getattr(self.last, name) for name in ("objective", "nll", "ncll", "hinge", "accuracy", "gap")},
-            "best": self.lowest.objective,
-            "measured": state.measure is not None,
-            "shortened": state.n_shortened,
-            "seconds": self.seconds,
-            **state.progress,
-        }
+        line = self._line(state.measure is not None, state.n_shortened) | state.progress
         for name, value in line.items():
             self.fit.history.setdefault(name, []).append(value)
         self.is_stopped = not self.watch.passed(self.fit.n_iter, line, state)
+
+    def _line(self, is_measured: bool, n_shortened: int) -> dict[str, Any]:
+        """What the history has of a pass, by name."""
+        return {
+            **{name: getattr(self.last, name) for name in ("objective", "nll", "ncll", "hinge", "accuracy", "gap")},
+            "best": self.lowest.objective,
+            "measured": is_measured,
+            "shortened": n_shortened,
+            "seconds": self.seconds,
+        }
 
     def _judge(self, state: State, previous: float) -> None:
         scale = self.problem.scale(self.last)
@@ -224,7 +227,7 @@ class Record(Snapshot):
         """End the run; where it made no pass, the history has its start."""
         self.is_over = True
         if not self.fit.history:
-            self.fit.history = {"objective": [self.kept.objective], "seconds": [self.seconds]}
+            self.fit.history = {name: [value] for name, value in self._line(True, 0).items()}
         self.fit.ended(stop, **(details or {}), **more)
 
     def interrupted(self) -> None:
