@@ -403,8 +403,8 @@ def test_an_interruption_of_the_first_step_keeps_the_start(monkeypatch):
     assert model.stopped_.startswith("interrupted") and len(model.history_["objective"]) == 1
 
 
-def test_an_interruption_of_the_first_pass_keeps_the_start_of_a_mixture(monkeypatch):
-    """`fit` raised KeyError: 'nll'."""
+def test_an_interruption_of_the_first_pass_keeps_the_start(monkeypatch):
+    """`fit` of a mixture raised KeyError: 'nll', of a network 'bound'."""
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -413,6 +413,11 @@ def test_an_interruption_of_the_first_pass_keeps_the_start_of_a_mixture(monkeypa
     model = suffice.PoissonMixture(2, random_state=0)
     with pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt, match="it is fitted"):
         model.fit(np.arange(12.0).reshape(6, 2))
+    network = suffice.SigmoidBeliefNetwork((2,), max_iter=3, random_state=0)
+    monkeypatch.setattr("suffice.learners.network.passes.Passes._measure", interrupt)
+    with pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt, match="it is fitted"):
+        network.fit(np.eye(6))
+    assert network.history_ == [] and all(np.isfinite(each).all() for each in network.weights_)
     assert len(set(model.lower_bounds_)) == 1 and model.n_iter_ == 0 and np.isfinite(model.rates_).all()
 
 

@@ -301,7 +301,9 @@ def pass_line(line: dict) -> dict:
 
 
 def pass_lines(history: dict[str, list]) -> list[dict]:
-    """The lines of all passes."""
+    """The lines of all passes; none of a fit that was interrupted before its first."""
+    if "stage" not in history:
+        return []
     return [pass_line(dict(zip(history, values, strict=True))) for values in zip(*history.values(), strict=True)]
 
 
