@@ -322,6 +322,26 @@ def test_an_interrupted_classifier_of_texts_is_fitted_too(monkeypatch):
     assert model.stopped_.startswith("interrupted") and model.predict(["a good plot"]) == ["up"]
 
 
+def test_an_interrupted_comparison_says_so(monkeypatch):
+    """What is compared after Ctrl-C is left out; `TableClassifier` did not say that it was."""
+    passed, calls = driver.Watch.passed, itertools.count()
+
+    def interrupt(self, number, line, state):
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return passed(self, number, line, state)
+
+    monkeypatch.setattr(driver.Watch, "passed", interrupt)
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    model = suffice.TableClassifier()
+    with warnings.catch_warnings(), pytest.raises(KeyboardInterrupt, match="TableClassifier was interrupted"):
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    assert (
+        model.stopped_.startswith("interrupted") and not model.converged_ and np.isfinite(model.predict_proba(X)).all()
+    )
+
+
 def test_an_interruption_before_any_line_of_the_guard_leaves_later_ones_alone(monkeypatch):
     """One that came just before the fit, or after it, made every later fit of the process swallow KeyboardInterrupt."""
     X, y = np.arange(6.0)[:, None], np.arange(6) % 2

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..choosing.candidates import GAIN, Candidate, affordable, complete, hurried, weighed
 from ..choosing.race import Race
+from ..learners.state import Stop
 from ..learners.watch import Watch
 from ..reading.date_parts import named, parts_for, with_parts
 from ..reading.frames import columns_of, ids_of, is_frame, names_of, taken, without
@@ -73,6 +74,8 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     choice_ : list of dicts
         What was compared: model, held-out log-loss and accuracy, seconds, whether it was kept, and its share.
     dropped_ : list of columns that were left out.
+    stopped_ : str
+        Why the training of `model_` ended, or that Ctrl-C ended the comparison.
     date_parts_ : dict
         By column of dates, the parts of it that were learned from.
 
@@ -91,17 +94,10 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
     takes_dates = True  # and not only days since 1970: a date has parts
 
     def __init__(
-        self,
-        max_seconds: float | None = None,
-        *,
-        class_weight: Any = None,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        checkpoint: Path = None,
-        checkpoint_minutes: float = 3.0,
+        self, max_seconds: float | None = None, *, class_weight: Any = None, random_state: Seed = None,
+        n_jobs: int | None = None, verbose: int = 0, checkpoint: Path = None, checkpoint_minutes: float = 3.0,
         resume: Path | bool = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.max_seconds = max_seconds
         self.class_weight = class_weight
         self.random_state = random_state
@@ -161,7 +157,8 @@ class TableClassifier(Contract, ClassifierMixin, BaseEstimator):
         self.n_features_in_: Any = X.shape[1]
         if is_frame(X):
             self.feature_names_in_ = np.array([str(name) for name in names_of(X)], dtype=object)
-        self.converged_: bool = all(model.converged_ for model in [self.model_, *self.others_])
+        self.stopped_: str = Stop.INTERRUPTED.sentence if watch.signal else self.model_.stopped_
+        self.converged_: bool = not watch.signal and all(model.converged_ for model in [self.model_, *self.others_])
         self.choice_: list[dict[str, Any]] = [
             {
                 "model": each.name, "log_loss": each.loss if len(each.losses) else np.nan, "accuracy": each.accuracy,
