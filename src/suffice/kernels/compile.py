@@ -50,13 +50,6 @@ def compiled(function, **options):
     return made
 
 
-def is_interruption(error: BaseException) -> bool:
-    """Whether Ctrl-C came, also while compiled code handed an array to Python: numba makes that a SystemError."""
-    if isinstance(error, SystemError):
-        return isinstance(error.__cause__, KeyboardInterrupt)
-    return isinstance(error, KeyboardInterrupt)
-
-
 def plain(args, named) -> tuple[tuple, dict]:
     """The types of a call from another kernel, a constant's as that of any number: else `f(x, 0)` and `f(x, n)` compile f twice."""
     return tuple(map(unliteral, args)), {name: unliteral(each) for name, each in named.items()}

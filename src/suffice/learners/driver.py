@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.compile import is_interruption
+from ..kernels.interruption import is_interruption
 from .problem import Measure, Problem
 from .state import Fit, State, Stop
 from .watch import SILENT, Watch

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
-from ..kernels.compile import is_interruption
+from ..kernels.interruption import is_interruption
 
 LARGEST = 1e100  # of a number or weight: sums of squares must not overflow
 SMALLEST = 1e-100  # of a positive weight, as a share of the largest
