@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
@@ -556,6 +557,7 @@ def cluster():
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     with (
+        contextlib.suppress(KeyError),  # of distributed, as it closes workers that tests have killed
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
