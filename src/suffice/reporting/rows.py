@@ -52,7 +52,7 @@ class Rows:
         found.is_sequences, found.is_texts, found.is_counts = is_sequences, is_texts, hasattr(model, "topics_")
         if hasattr(X, "dtypes") and hasattr(X, "iloc"):
             kinds = [dtype.kind for dtype in X.dtypes]
-            found.dates = frozenset(name for name, kind in zip(found.names, kinds, strict=True) if kind == "M")
+            found.dates = frozenset(name for name, kind in zip(found.names, kinds, strict=False) if kind == "M")
         if y is not None:
             found._label(model, y, n)
         return found
